@@ -1,0 +1,23 @@
+//! The `mia` command, and what another binary needs to be a Mia of its own.
+//!
+//! ```no_run
+//! fn main() -> std::process::ExitCode {
+//!     mia_cli::run(mia_cli::Program::new("my-mia"))
+//! }
+//! ```
+
+mod args;
+mod ask;
+mod client;
+mod config;
+mod failure;
+mod log;
+mod manual;
+mod plugin;
+mod program;
+mod setup;
+mod table;
+
+pub use args::command;
+pub use client::Client;
+pub use program::{Program, run};

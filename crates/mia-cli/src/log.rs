@@ -1,0 +1,92 @@
+//! `mia log`: what was asked, and what came of it.
+
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mia_store::{Filter, TaskStatus, TaskSummary};
+
+use crate::args::LogArgs;
+use crate::failure::Failure;
+use crate::manual::{print, print_json};
+use crate::program::block_on;
+use crate::setup;
+use crate::table::aligned;
+
+/// How many characters of a prompt are listed.
+const PROMPT: usize = 60;
+
+pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
+    let paths = setup::paths()?;
+    let filter = Filter {
+        plugin: args.plugin.clone(),
+        failed: args.failed,
+        conversation: args.conversation.clone(),
+        grep: args.grep.clone(),
+        limit: args.limit,
+        ..Filter::default()
+    };
+    let tasks = block_on(async {
+        match setup::store_to_read(&paths).await? {
+            Some(store) => Ok(store.recent(&filter).await?),
+            None => Ok(Vec::new()),
+        }
+    })?;
+    if args.json {
+        return print_json(&tasks);
+    }
+    if tasks.is_empty() {
+        return print(b"nothing was asked yet\n");
+    }
+    print(list(&tasks).as_bytes())
+}
+
+fn list(tasks: &[TaskSummary]) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let rows: Vec<_> = tasks
+        .iter()
+        .map(|task| {
+            let then = Duration::from_millis(u64::try_from(task.created_at).unwrap_or(0));
+            let outcome = match (&task.error, task.status) {
+                (Some(error), TaskStatus::Failed) => error.code.as_str().to_owned(),
+                (_, status) => status.as_str().to_owned(),
+            };
+            vec![
+                ago(now.saturating_sub(then)),
+                task.plugin.clone().unwrap_or_default(),
+                outcome,
+                task.duration_ms.map(short_time).unwrap_or_default(),
+                first_line(&task.prompt),
+            ]
+        })
+        .collect();
+    aligned(&rows)
+}
+
+fn first_line(prompt: &str) -> String {
+    let line = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let clean = |c: char| if c.is_control() { ' ' } else { c };
+    let mut shown: String = line.chars().map(clean).take(PROMPT).collect();
+    if line.chars().count() > PROMPT {
+        shown.push('…');
+    }
+    shown
+}
+
+/// How long ago, for people.
+fn ago(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3600 => format!("{} min ago", seconds / 60),
+        3600..172_800 => format!("{} h ago", seconds / 3600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+fn short_time(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        10_000..120_000 => format!("{} s", ms / 1000),
+        _ => format!("{} min", ms / 60_000),
+    }
+}

@@ -1,0 +1,103 @@
+//! The way of a command from `main` to its exit status.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+use mia_agents::{ClaudeCode, Guide};
+use mia_core::{Registry, RegistryError};
+use mia_plugin::SpawnPlugin;
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+use crate::{ask, config, log, manual, plugin};
+
+/// Registers plugins of one's own.
+type Register = Box<dyn Fn(&mut Registry) -> Result<(), RegistryError>>;
+
+/// A Mia: its name, and the plugins that it has beside the built-in ones.
+pub struct Program {
+    pub(crate) name: &'static str,
+    register: Vec<Register>,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// A Mia whose binary has that name.
+    #[must_use]
+    pub fn new(name: &'static str) -> Self {
+        Self { name, register: Vec::new() }
+    }
+
+    /// The same with more plugins. They are selectable by the names that they are registered with.
+    #[must_use]
+    pub fn with_plugins(
+        mut self,
+        register: impl Fn(&mut Registry) -> Result<(), RegistryError> + 'static,
+    ) -> Self {
+        self.register.push(Box::new(register));
+        self
+    }
+
+    /// All plugins: the built-in ones, then one's own.
+    pub(crate) fn registry(&self) -> Result<Registry, RegistryError> {
+        let mut registry = Registry::new();
+        let claude =
+            SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default());
+        registry.register(ClaudeCode::NAME, claude)?;
+        registry.register(Guide::NAME, Guide::new())?;
+        for register in &self.register {
+            register(&mut registry)?;
+        }
+        Ok(registry)
+    }
+}
+
+/// Runs a command line to its end. The first thing in `main`: this process may have been started
+/// as a supervisor, and then never comes back from here.
+#[must_use]
+pub fn run(program: Program) -> ExitCode {
+    mia_host::supervisor::enter_if_asked();
+    let command = crate::args::command(program.name);
+    let matches = command.get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.format(&mut Cli::command()).exit(),
+    };
+    let quiet = cli.quiet;
+    let outcome = match cli.command {
+        Command::Ask(args) => ask::run(&program, *args, quiet),
+        Command::Plugin(args) => plugin::run(&program, args.action),
+        Command::Config(args) => config::run(&program, args.action),
+        Command::Log(args) => log::run(&args),
+        Command::Completions { shell } => manual::completions(program.name, shell),
+        Command::Man { command } => manual::man(program.name, command.as_deref()),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report();
+            failure.exit_code()
+        }
+    }
+}
+
+/// Runs a future to its end on a runtime of its own.
+pub(crate) fn block_on<T>(
+    future: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::environment(format!("can't start: {error}")))?;
+    let outcome = runtime.block_on(future);
+    // A thread that still waits for an answer on the terminal must not hold the exit up.
+    runtime.shutdown_background();
+    outcome
+}

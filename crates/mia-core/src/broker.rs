@@ -1,0 +1,180 @@
+//! The permission broker: questions of agents on one side, answers of clients on the other.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use mia_api::{PermissionRequest, PermissionResolution, ResolvedBy, TaskId};
+use mia_plugin::Permissions;
+use tokio::sync::oneshot;
+
+/// Why an answer was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// Nothing waits for it: it was answered already, withdrawn, or never asked.
+    #[error("no question {id} of task {task} waits for an answer")]
+    NotWaiting {
+        /// The task.
+        task: TaskId,
+        /// The question.
+        id: String,
+    },
+    /// The option is none of the question's.
+    #[error("{option:?} is no answer to this question; the answers are: {}", .options.join(", "))]
+    NoSuchOption {
+        /// What was answered.
+        option: String,
+        /// What can be answered.
+        options: Vec<String>,
+    },
+}
+
+type Place = (TaskId, String);
+
+#[derive(Debug)]
+struct Waiting {
+    options: Vec<String>,
+    answer: oneshot::Sender<PermissionResolution>,
+}
+
+/// Brings the questions of all tasks together with their answers. Each question takes one answer.
+#[derive(Debug, Clone, Default)]
+pub struct PermissionBroker {
+    waiting: Arc<Mutex<HashMap<Place, Waiting>>>,
+}
+
+impl PermissionBroker {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<Place, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the questions of one task go. `attended` says whether a client has promised to answer;
+    /// else every question is refused at once.
+    #[must_use]
+    pub fn desk(&self, task: TaskId, attended: bool) -> Arc<dyn Permissions> {
+        Arc::new(Desk { broker: self.clone(), task, attended })
+    }
+
+    /// Answers a question; no option refuses it.
+    ///
+    /// # Errors
+    /// When nothing waits for that answer.
+    pub fn answer(
+        &self,
+        task: &TaskId,
+        id: &str,
+        option: Option<&str>,
+    ) -> Result<(), AnswerError> {
+        let place = (task.clone(), id.to_owned());
+        let not_waiting = || AnswerError::NotWaiting { task: task.clone(), id: id.to_owned() };
+        let mut waiting = self.waiting();
+        let question = waiting.get(&place).ok_or_else(not_waiting)?;
+        if let Some(option) = option
+            && !question.options.iter().any(|o| o == option)
+        {
+            return Err(AnswerError::NoSuchOption {
+                option: option.to_owned(),
+                options: question.options.clone(),
+            });
+        }
+        let question = waiting.remove(&place).ok_or_else(not_waiting)?;
+        let resolution = PermissionResolution {
+            id: id.to_owned(),
+            option_id: option.map(str::to_owned),
+            by: ResolvedBy::Client,
+        };
+        question.answer.send(resolution).map_err(|_| not_waiting())
+    }
+}
+
+#[derive(Debug)]
+struct Desk {
+    broker: PermissionBroker,
+    task: TaskId,
+    attended: bool,
+}
+
+impl Permissions for Desk {
+    fn somebody_there(&self) -> bool {
+        self.attended
+    }
+
+    fn ask(&self, request: PermissionRequest) -> BoxFuture<'static, PermissionResolution> {
+        let unanswered = |id: String, by| PermissionResolution { id, option_id: None, by };
+        if !self.attended {
+            return Box::pin(async move { unanswered(request.id, ResolvedBy::Nobody) });
+        }
+        let (answer, answered) = oneshot::channel();
+        let place = (self.task.clone(), request.id.clone());
+        let options = request.options.into_iter().map(|o| o.id).collect();
+        self.broker.waiting().insert(place.clone(), Waiting { options, answer });
+        let withdraw = Withdraw { broker: self.broker.clone(), place };
+        Box::pin(async move {
+            let answer = answered.await;
+            drop(withdraw);
+            answer.unwrap_or_else(|_| unanswered(request.id, ResolvedBy::End))
+        })
+    }
+}
+
+/// Takes a question back when nobody waits for its answer any more.
+struct Withdraw {
+    broker: PermissionBroker,
+    place: Place,
+}
+
+impl Drop for Withdraw {
+    fn drop(&mut self) {
+        self.broker.waiting().remove(&self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mia_api::{OptionKind, PermissionOption};
+
+    fn question(id: &str) -> PermissionRequest {
+        let option = PermissionOption {
+            id: "yes".into(),
+            name: "Yes".into(),
+            kind: OptionKind::AllowOnce,
+        };
+        PermissionRequest {
+            id: id.into(),
+            tool_call_id: "t".into(),
+            title: "x".into(),
+            options: vec![option],
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_takes_one_answer() {
+        let broker = PermissionBroker::default();
+        let task = TaskId::generate();
+        let desk = broker.desk(task.clone(), true);
+        let answer = desk.ask(question("q"));
+        let wrong = broker.answer(&task, "q", Some("maybe"));
+        assert!(matches!(wrong, Err(AnswerError::NoSuchOption { .. })));
+        broker.answer(&task, "q", Some("yes")).unwrap();
+        assert!(broker.answer(&task, "q", None).is_err());
+        let resolution = answer.await;
+        assert_eq!(resolution.option_id.as_deref(), Some("yes"));
+        assert_eq!(resolution.by, ResolvedBy::Client);
+    }
+
+    #[tokio::test]
+    async fn nobody_there_is_a_refusal_at_once() {
+        let broker = PermissionBroker::default();
+        let resolution = broker.desk(TaskId::generate(), false).ask(question("q")).await;
+        assert_eq!((resolution.option_id, resolution.by), (None, ResolvedBy::Nobody));
+    }
+
+    #[tokio::test]
+    async fn a_withdrawn_question_cannot_be_answered() {
+        let broker = PermissionBroker::default();
+        let task = TaskId::generate();
+        drop(broker.desk(task.clone(), true).ask(question("q")));
+        assert!(broker.answer(&task, "q", Some("yes")).is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! The core: what every door of Mia opens on.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mia_api::{ConversationId, PluginError, TaskId};
+use mia_config::Config;
+use mia_host::Supervisor;
+use mia_plugin::{CodingPlugin, Environment, Services};
+use mia_store::{Owner, Store, StoreError};
+use tokio::sync::watch;
+
+use crate::broker::PermissionBroker;
+use crate::registry::{Registry, RegistryError};
+use crate::sessions::StoredSessions;
+use crate::settings::plugin_config;
+
+/// The order in which an agent is looked for when none is chosen.
+const PREFERENCE: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "qwen"];
+
+/// Why the core could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store can't be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A plugin refuses its configuration.
+    #[error("the plugin {} can't be used: {}", .0.plugin_name, .0.message)]
+    Plugin(Box<PluginError>),
+}
+
+/// What the core is made of.
+#[derive(Debug)]
+pub struct CoreSetup {
+    /// The plugins, not yet initialized.
+    pub registry: Registry,
+    /// The configuration.
+    pub config: Config,
+    /// Where everything is recorded.
+    pub store: Store,
+    /// Starts and ends programs.
+    pub supervisor: Supervisor,
+    /// Mia's own environment.
+    pub environment: Environment,
+    /// The folder of agents that Mia installed.
+    pub installed_agents: Option<PathBuf>,
+}
+
+/// The core. A cheap handle; all clones are one.
+#[derive(Clone)]
+pub struct Core {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) config: Config,
+    pub(crate) store: Store,
+    pub(crate) owner: Owner,
+    pub(crate) broker: PermissionBroker,
+    pub(crate) running: Mutex<HashMap<TaskId, watch::Sender<u32>>>,
+    supervisor: Supervisor,
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core").finish_non_exhaustive()
+    }
+}
+
+/// Why there is no plugin to ask.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoPlugin {
+    /// The chosen one can't be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// None was chosen and no agent is installed.
+    #[error("no coding agent is installed")]
+    NoneInstalled {
+        /// Each agent that was looked for, with how to install it.
+        known: Vec<(String, String)>,
+    },
+}
+
+impl Core {
+    /// Opens the core: initializes the plugins, and ends what dead processes left unfinished
+    /// (M-39).
+    ///
+    /// # Errors
+    /// When the store can't be used, or a plugin refuses its configuration.
+    pub async fn open(setup: CoreSetup) -> Result<Self, OpenError> {
+        let CoreSetup { registry, config, store, supervisor, environment, installed_agents } =
+            setup;
+        let owner = store.owner()?;
+        store.recover().await?;
+        let services = Services {
+            supervisor: supervisor.clone(),
+            sessions: Arc::new(StoredSessions { store: store.clone() }),
+            environment,
+            installed_agents,
+        };
+        for (name, plugin) in registry.iter() {
+            plugin
+                .initialize(plugin_config(&config, name), services.clone())
+                .await
+                .map_err(|error| OpenError::Plugin(Box::new(error)))?;
+        }
+        let shared = Shared {
+            registry,
+            config,
+            store,
+            owner,
+            broker: PermissionBroker::default(),
+            running: Mutex::default(),
+            supervisor,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The plugins.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Where questions and answers meet.
+    #[must_use]
+    pub fn permissions(&self) -> &PermissionBroker {
+        &self.shared.broker
+    }
+
+    /// The plugin that answers: the named one, else the active one, else the first installed.
+    ///
+    /// # Errors
+    /// When that one does not exist or is disabled, or nothing is installed.
+    pub fn choose(
+        &self,
+        named: Option<&str>,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<&Arc<dyn CodingPlugin>, NoPlugin> {
+        let registry = &self.shared.registry;
+        if let Some(name) = named.or(self.shared.config.active_plugin.as_deref()) {
+            let plugin = registry.get(name)?;
+            if self.is_enabled(name) {
+                return Ok(plugin);
+            }
+            let enabled =
+                registry.names().filter(|n| self.is_enabled(n)).map(str::to_owned).collect();
+            return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
+        }
+        let mut known = Vec::new();
+        for name in PREFERENCE {
+            let Ok(plugin) = registry.get(name) else { continue };
+            if !self.is_enabled(name) {
+                continue;
+            }
+            match plugin.locate(environment, cwd) {
+                Ok(_) => return Ok(plugin),
+                Err(error) => known.push((name.to_owned(), error.hint.unwrap_or(error.message))),
+            }
+        }
+        Err(NoPlugin::NoneInstalled { known })
+    }
+
+    /// True unless the configuration disables the plugin.
+    #[must_use]
+    pub fn is_enabled(&self, name: &str) -> bool {
+        self.shared.config.plugin(name).enabled
+    }
+
+    /// The conversation that was used last in that folder.
+    ///
+    /// # Errors
+    /// When the record can't be read.
+    pub async fn last_conversation(
+        &self,
+        cwd: &Path,
+    ) -> Result<Option<ConversationId>, StoreError> {
+        self.shared.store.last_conversation(Some(cwd)).await
+    }
+
+    /// Asks a task to end. Returns at once; the task's events tell how it ended. A second call ends
+    /// it without patience. Unknown and ended tasks are left alone (M-24).
+    pub fn abort(&self, task: &TaskId) {
+        if let Some(asked) = self.shared.running().get(task) {
+            asked.send_modify(|times| *times = times.saturating_add(1));
+        }
+    }
+
+    /// Ends everything that runs and closes the store. Returns when all of it is gone.
+    pub async fn close(&self) {
+        self.shared.supervisor.shutdown().await;
+        self.shared.store.close().await;
+    }
+}
+
+impl Shared {
+    pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<TaskId, watch::Sender<u32>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,18 @@
+//! The core: registry of plugins, dispatcher, permission broker.
+//!
+//! [`Core`] is what every door of Mia opens on: the command line in its own process, later the
+//! daemon. [`Core::dispatch`] puts a prompt on record, waits for the conversation's turn, asks a
+//! plugin and gives the events.
+
+mod broker;
+mod core;
+mod dispatcher;
+mod recorder;
+mod registry;
+mod sessions;
+mod settings;
+
+pub use self::core::{Core, CoreSetup, NoPlugin, OpenError};
+pub use broker::{AnswerError, PermissionBroker};
+pub use dispatcher::{DispatchRequest, Refused, TaskEvents};
+pub use registry::{Registry, RegistryError};

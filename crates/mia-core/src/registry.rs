@@ -1,0 +1,100 @@
+//! Which plugins there are (M-30).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mia_plugin::CodingPlugin;
+
+/// Why a plugin could not be registered or found.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// The name is taken.
+    #[error("a plugin named {0:?} is registered already")]
+    Taken(String),
+    /// The name can't be typed after `--plugin`.
+    #[error(
+        "{0:?} is no name for a plugin: it begins with a lower-case letter and has only lower-case letters, digits and dashes"
+    )]
+    BadName(String),
+    /// There is no such plugin.
+    #[error("there is no plugin {name:?}{}; there are: {}", did_you_mean(.nearest), .known.join(", "))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+        /// The names that exist.
+        known: Vec<String>,
+    },
+    /// The plugin is there and switched off.
+    #[error(
+        "the plugin {name:?} is disabled; enable it with `mia config set plugins.{name}.enabled true`; enabled: {}",
+        .enabled.join(", ")
+    )]
+    Disabled {
+        /// The name that was asked for.
+        name: String,
+        /// The names that can be used.
+        enabled: Vec<String>,
+    },
+}
+
+fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default()
+}
+
+/// The plugins of this Mia, by name.
+#[derive(Debug, Default)]
+pub struct Registry {
+    plugins: BTreeMap<String, Arc<dyn CodingPlugin>>,
+}
+
+impl Registry {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes a plugin selectable by a name.
+    ///
+    /// # Errors
+    /// When the name is taken or can't be typed.
+    pub fn register(
+        &mut self,
+        name: &str,
+        plugin: impl CodingPlugin + 'static,
+    ) -> Result<(), RegistryError> {
+        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(letters) {
+            return Err(RegistryError::BadName(name.to_owned()));
+        }
+        if self.plugins.contains_key(name) {
+            return Err(RegistryError::Taken(name.to_owned()));
+        }
+        self.plugins.insert(name.to_owned(), Arc::new(plugin));
+        Ok(())
+    }
+
+    /// The plugin of that name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn get(&self, name: &str) -> Result<&Arc<dyn CodingPlugin>, RegistryError> {
+        self.plugins.get(name).ok_or_else(|| RegistryError::Unknown {
+            name: name.to_owned(),
+            nearest: mia_config::nearest(name, self.names()).map(str::to_owned),
+            known: self.names().map(str::to_owned).collect(),
+        })
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.plugins.keys().map(String::as_str)
+    }
+
+    /// All plugins, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn CodingPlugin>)> {
+        self.plugins.iter().map(|(name, plugin)| (name.as_str(), plugin))
+    }
+}

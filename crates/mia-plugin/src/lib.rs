@@ -1,0 +1,24 @@
+//! The plugin contract, and the spawn base that makes a CLI plugin one small file.
+//!
+//! - [`CodingPlugin`] is what the dispatcher talks to. [`Dispatch`] is what it is given,
+//!   [`EventSink`] takes what it says.
+//! - [`SpawnPlugin`] is a [`CodingPlugin`] for any CLI that prints one JSON object a line; what
+//!   makes one CLI different from another is its [`CliAdapter`].
+//! - [`DispatchCallbacks`] are the page's five callbacks, as a view of the events.
+
+mod callbacks;
+mod contract;
+mod permissions;
+mod sessions;
+mod sink;
+mod spawn;
+mod weight;
+
+pub use callbacks::{DispatchCallbacks, dispatch_with_callbacks};
+pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, Probe, Services};
+pub use permissions::{Nobody, Permissions, ask};
+pub use sessions::{SessionKey, SessionRecord, Sessions, SessionsError};
+pub use sink::{EventSink, EventStream, SinkError, event_channel};
+pub use spawn::{
+    Call, CliAdapter, Exit, Interrupt, Launch, Noise, Out, Profile, SpawnPlugin, Terminal,
+};

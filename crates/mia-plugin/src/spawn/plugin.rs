@@ -1,0 +1,497 @@
+//! A `CodingPlugin` for any CLI adapter.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use mia_api::{
+    Attempt, Cause, ConversationId, DispatchResult, ErrorCode, EventBody, NoticeKind, PluginError,
+    TaskId,
+};
+use mia_host::SpawnSpec;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+
+use super::adapter::{Call, CliAdapter, Launch, Profile};
+use super::binary::{self, Found};
+use super::environment;
+use super::life::Start;
+use super::outcome::{Outcome, conclude};
+use super::run::run;
+use super::stdin::ToStdin;
+use super::watch::Limits;
+use super::{probe, prompt};
+use crate::contract::{CodingPlugin, Dispatch, Environment, PluginConfig, Probe, Services};
+use crate::sessions::{SessionKey, SessionsError};
+use crate::sink::EventSink;
+
+/// A CLI plugin: spawning, streaming, sessions, limits and killing around a [`CliAdapter`].
+pub struct SpawnPlugin<A> {
+    name: String,
+    version: String,
+    adapter: A,
+    ready: OnceLock<Ready>,
+    running: Mutex<HashMap<TaskId, Running>>,
+}
+
+/// What `initialize` brought.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) config: PluginConfig,
+    pub(super) services: Services,
+    slots: Arc<Semaphore>,
+}
+
+/// A dispatch that runs.
+#[derive(Debug)]
+struct Running {
+    abort: watch::Sender<u32>,
+    /// Closed when the dispatch is over.
+    over: watch::Receiver<()>,
+}
+
+/// Holds a slot and the task's entry for as long as the dispatch lives, whatever ends it.
+struct Slot<'a, A> {
+    plugin: &'a SpawnPlugin<A>,
+    task: TaskId,
+    abort: watch::Receiver<u32>,
+    // In this order: who waits for the end finds the slot free.
+    _permit: OwnedSemaphorePermit,
+    _over: watch::Sender<()>,
+}
+
+impl<A> Drop for Slot<'_, A> {
+    fn drop(&mut self) {
+        self.plugin.running().remove(&self.task);
+    }
+}
+
+impl<A> fmt::Debug for SpawnPlugin<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpawnPlugin")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A: CliAdapter> SpawnPlugin<A> {
+    /// A plugin of that name and version around an adapter. The name is also the program's, unless
+    /// the adapter's profile says another.
+    pub fn new(name: impl Into<String>, version: impl Into<String>, adapter: A) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            adapter,
+            ready: OnceLock::new(),
+            running: Mutex::default(),
+        }
+    }
+}
+
+impl<A> SpawnPlugin<A> {
+    fn running(&self) -> MutexGuard<'_, HashMap<TaskId, Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ready(&self) -> Result<&Ready, PluginError> {
+        self.ready.get().ok_or_else(|| {
+            PluginError::new(
+                ErrorCode::Unknown,
+                &self.name,
+                "the plugin was asked before it was initialized",
+            )
+        })
+    }
+
+    /// Takes a slot (M-20) without waiting; it is given back when the value is dropped.
+    fn take_slot(&self, ready: &Ready, task: &TaskId) -> Result<Slot<'_, A>, PluginError> {
+        let full =
+            |message: String| PluginError::new(ErrorCode::ConcurrencyLimit, &self.name, message);
+        let permit = Arc::clone(&ready.slots).try_acquire_owned().map_err(|_| {
+            let limit = ready.config.max_concurrency;
+            full(format!(
+                "{} runs {limit} tasks already, which is its limit",
+                self.name
+            ))
+            .with_hint(format!(
+                "wait for one to end, or raise plugins.{}.max_concurrency",
+                self.name
+            ))
+        })?;
+        let (abort, aborted) = watch::channel(0);
+        let (holder, over) = watch::channel(());
+        let mut running = self.running();
+        if running.contains_key(task) {
+            return Err(full(format!("the task {task} runs already")));
+        }
+        running.insert(task.clone(), Running { abort, over });
+        drop(running);
+        Ok(Slot {
+            plugin: self,
+            task: task.clone(),
+            abort: aborted,
+            _over: holder,
+            _permit: permit,
+        })
+    }
+}
+
+impl<A: CliAdapter> SpawnPlugin<A> {
+    fn profile(&self) -> Profile {
+        let mut profile = self.adapter.profile();
+        if profile.program.is_empty() {
+            profile.program.clone_from(&self.name);
+        }
+        profile
+    }
+
+    fn find(
+        &self,
+        ready: &Ready,
+        profile: &Profile,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<Found, PluginError> {
+        let installed = ready.services.installed_agents.as_deref();
+        binary::find(
+            &ready.config,
+            &profile.program,
+            &profile.install,
+            environment,
+            installed,
+            cwd,
+        )
+    }
+
+    /// Answers, with a second try in a fresh session where the agent has lost its own (M-18).
+    async fn answer(
+        &self,
+        ready: &Ready,
+        dispatch: Dispatch,
+        events: EventSink,
+        slot: &Slot<'_, A>,
+    ) -> Result<DispatchResult, PluginError> {
+        let began = Instant::now();
+        let profile = self.profile();
+        let options = &dispatch.options;
+        let cwd = options.working_directory.as_path();
+        let found = self.find(ready, &profile, &dispatch.environment, cwd)?;
+        let key = SessionKey {
+            plugin: self.name.clone(),
+            conversation: options.conversation_id.clone(),
+            cwd: profile.session_needs_cwd.then(|| cwd.to_owned()),
+        };
+        let sessions = ready.services.sessions.as_ref();
+        let store_error = |e: SessionsError| self.store_error(&e);
+        let mut session = sessions.get(&key).await.map_err(store_error)?;
+        let mut context_reset = false;
+        loop {
+            let told = session.is_some() || dispatch.earlier_turns == 0;
+            let recap = if told {
+                None
+            } else {
+                let (conversation, task) = (&options.conversation_id, &options.task_id);
+                sessions
+                    .recap(conversation, task)
+                    .await
+                    .map_err(store_error)?
+            };
+            let prompt = prompt::compose(
+                &dispatch.prompt,
+                &dispatch.context,
+                options,
+                recap.as_deref(),
+            );
+            let mut adapter = self.adapter.clone();
+            let launch = adapter.build_args(&Call {
+                prompt: &prompt,
+                images: &options.images,
+                session: session.as_ref(),
+                model: options.model.as_deref().or(ready.config.model.as_deref()),
+                permissions: options.permissions,
+                somebody_there: dispatch.permissions.somebody_there(),
+                working_directory: cwd,
+                extra_args: &ready.config.args,
+            })?;
+            drop(prompt);
+            let (spec, withheld) = self.spec(ready, &profile, &dispatch, &found, &launch);
+            if dispatch.earlier_turns == 0 && !context_reset && !withheld.is_empty() {
+                self.tell_withheld(&withheld, &events);
+            }
+            let start = Start {
+                plugin: &self.name,
+                adapter,
+                launch,
+                profile: &profile,
+                supervisor: &ready.services.supervisor,
+                events: events.clone(),
+                permissions: Arc::clone(&dispatch.permissions),
+                limits: self.limits(ready, &profile, options.timeout_ms),
+                began,
+                abort: slot.abort.clone(),
+                max_line: ready.config.max_line,
+                stderr_tail: ready.config.stderr_tail,
+                keep_background: ready.config.keep_background,
+                resumed: session.as_ref().map(|s| s.session_id.clone()),
+                key: &key,
+                sessions,
+            };
+            let ran = run(spec, start).await?;
+            match conclude(&self.name, &profile.program, ready.config.max_line, ran) {
+                Outcome::Answered {
+                    said,
+                    stop_reason,
+                    record,
+                } => {
+                    if let Some(record) = record {
+                        sessions.put(&key, &record).await.map_err(store_error)?;
+                    }
+                    return Ok(DispatchResult {
+                        content: said.content,
+                        usage: said.usage,
+                        session_id: said.session_id,
+                        tool_calls: said.tool_calls,
+                        duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+                        task_id: options.task_id.clone(),
+                        conversation_id: options.conversation_id.clone(),
+                        plugin: self.name.clone(),
+                        model: said.model,
+                        cost_usd: said.cost_usd,
+                        stop_reason,
+                        attempts: vec![Attempt {
+                            plugin: self.name.clone(),
+                            error: None,
+                        }],
+                        files_changed: said.files_changed,
+                        context_reset,
+                        warnings: said.warnings,
+                    });
+                }
+                Outcome::Failed { error, record } => {
+                    match record {
+                        Some(record) if error.code == ErrorCode::Aborted => {
+                            sessions.put(&key, &record).await.map_err(store_error)?;
+                        }
+                        // A fresh session whose first turn failed holds a prompt that would be
+                        // sent again with the next one; the next fresh one is told of it instead.
+                        Some(_) if session.is_none() => {
+                            sessions.remove(&key).await.map_err(store_error)?;
+                        }
+                        _ => {}
+                    }
+                    return Err(*error);
+                }
+                Outcome::Stale {
+                    message,
+                    error,
+                    visible,
+                } => {
+                    sessions.remove(&key).await.map_err(store_error)?;
+                    if session.take().is_none() || visible {
+                        return Err(*error);
+                    }
+                    context_reset = true;
+                    let message = format!(
+                        "the agent has lost its session, so a fresh one is told what was said before ({message})"
+                    );
+                    let _ = events.push(EventBody::notice(NoticeKind::ContextReset, message));
+                }
+            }
+        }
+    }
+
+    fn limits(&self, ready: &Ready, profile: &Profile, timeout_ms: Option<u64>) -> Limits {
+        let default = PluginConfig::new("").stall_timeout;
+        let stall = match profile.stall_timeout {
+            Some(own) if ready.config.stall_timeout == default => Some(own),
+            _ => ready.config.stall_timeout,
+        };
+        Limits {
+            total: timeout_ms
+                .map(Duration::from_millis)
+                .or(ready.config.timeout),
+            stall,
+            tool: ready.config.tool_timeout,
+        }
+    }
+
+    /// What to start, and the names of the variables that were kept from it.
+    fn spec(
+        &self,
+        ready: &Ready,
+        profile: &Profile,
+        dispatch: &Dispatch,
+        found: &Found,
+        launch: &Launch,
+    ) -> (SpawnSpec, Vec<String>) {
+        let options = &dispatch.options;
+        let composed = environment::compose(
+            &dispatch.environment,
+            &profile.env,
+            &ready.config,
+            &launch.env,
+            &options.env,
+        );
+        let spec = SpawnSpec {
+            program: found.path.clone(),
+            args: launch.args.clone(),
+            env: composed.variables,
+            cwd: options.working_directory.clone(),
+            stdin: ToStdin::wanted(launch),
+        };
+        (spec, composed.withheld)
+    }
+
+    fn tell_withheld(&self, names: &[String], events: &EventSink) {
+        let message = format!(
+            "kept from the agent, for they look like secrets: {} (plugins.{}.pass_env passes them on)",
+            names.join(", "),
+            self.name
+        );
+        let _ = events.push(EventBody::notice(NoticeKind::WithheldEnv, message));
+    }
+
+    fn store_error(&self, error: &SessionsError) -> PluginError {
+        let message = format!("the record of sessions can't be used: {error}");
+        PluginError::new(ErrorCode::SessionError, &self.name, message).with_cause(Cause::Store)
+    }
+}
+
+impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn initialize(
+        &self,
+        config: PluginConfig,
+        services: Services,
+    ) -> BoxFuture<'_, Result<(), PluginError>> {
+        Box::pin(async move {
+            let permits = config.max_concurrency.clamp(1, Semaphore::MAX_PERMITS);
+            let slots = Arc::new(Semaphore::new(permits));
+            self.ready
+                .set(Ready {
+                    config,
+                    services,
+                    slots,
+                })
+                .map_err(|_| {
+                    PluginError::new(
+                        ErrorCode::Unknown,
+                        &self.name,
+                        "the plugin was initialized a second time",
+                    )
+                })
+        })
+    }
+
+    fn dispatch(
+        &self,
+        dispatch: Dispatch,
+        events: EventSink,
+    ) -> BoxFuture<'_, Result<DispatchResult, PluginError>> {
+        // Before the first await, even before the first poll.
+        let slot = self
+            .ready()
+            .and_then(|ready| Ok((ready, self.take_slot(ready, &dispatch.options.task_id)?)));
+        Box::pin(async move {
+            let (ready, slot) = slot?;
+            self.answer(ready, dispatch, events, &slot).await
+        })
+    }
+
+    fn locate(
+        &self,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<Option<PathBuf>, PluginError> {
+        let ready = self.ready()?;
+        self.find(ready, &self.profile(), environment, cwd)
+            .map(|found| Some(found.path))
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(async move {
+            let failed = |error: PluginError| Probe {
+                problem: Some(error.message),
+                hint: error.hint,
+                ..Probe::default()
+            };
+            let ready = match self.ready() {
+                Ok(ready) => ready,
+                Err(error) => return failed(error),
+            };
+            let profile = self.profile();
+            match self.find(ready, &profile, &ready.services.environment, Path::new("/")) {
+                Ok(found) => probe::version(ready, &profile, &found).await,
+                Err(error) => failed(error),
+            }
+        })
+    }
+
+    fn get_session<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        Box::pin(async move {
+            let sessions = &self.ready()?.services.sessions;
+            let record = sessions.latest(&self.name, conversation).await;
+            Ok(record
+                .map_err(|e| self.store_error(&e))?
+                .map(|r| r.session_id))
+        })
+    }
+
+    fn clear_session<'a>(
+        &'a self,
+        conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        Box::pin(async move {
+            let sessions = &self.ready()?.services.sessions;
+            let removed = sessions.remove_all(&self.name, conversation).await;
+            removed.map_err(|e| self.store_error(&e))
+        })
+    }
+
+    fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let over = {
+                let running = self.running();
+                let Some(running) = running.get(task) else {
+                    return;
+                };
+                running
+                    .abort
+                    .send_modify(|asked| *asked = asked.saturating_add(1));
+                running.over.clone()
+            };
+            let mut over = over;
+            // Nothing is ever sent: the dispatch is over when its end of the channel is gone.
+            let _ = over.changed().await;
+        })
+    }
+
+    fn running_task_count(&self) -> usize {
+        self.running().len()
+    }
+
+    fn cleanup(&self, max_age: Duration) -> BoxFuture<'_, usize> {
+        Box::pin(async move {
+            let Ok(ready) = self.ready() else { return 0 };
+            ready
+                .services
+                .sessions
+                .remove_older(&self.name, max_age)
+                .await
+                .unwrap_or(0)
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! How much of this process dispatches take. A program of its own, in which one test runs at a
+//! time: they look at the whole process.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(
+    dead_code,
+    reason = "the parts of the other tests that it needs are whole files"
+)]
+
+#[path = "spawn/memory.rs"]
+mod memory;
+#[path = "spawn/toy.rs"]
+mod toy;
+#[path = "spawn/world.rs"]
+mod world;
+
+use std::time::Duration;
+
+use toy::{DONE, session};
+use world::World;
+
+/// Resident memory of this process, in bytes.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    line.trim()
+        .trim_end_matches(" kB")
+        .parse::<usize>()
+        .unwrap()
+        * 1024
+}
+
+#[tokio::test]
+async fn two_hundred_megabytes_that_nobody_reads_stay_in_the_child() {
+    let _alone = ALONE.lock().await;
+    // 200 MB that enter no answer, for that is kept whole.
+    let script = [
+        &session("s"),
+        "touch talks\nrepeat 900000 {\"t\":\"sub\",\"p\":\"1\",\"x\":\"",
+        &"0123456789".repeat(20),
+        "\"}\n",
+        DONE,
+    ]
+    .concat();
+    let world = World::new(&script).await;
+    let before = resident();
+    let mut running = world.start(world.dispatch("x"));
+    world.made("talks").await;
+    let mut most = 0;
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        most = most.max(resident());
+    }
+    assert!(!running.dispatched.is_finished(), "it waits for its reader");
+    let mut bytes = 0;
+    while let Some(event) = running.stream.next().await {
+        if let mia_api::EventBody::Token { text, .. } = event {
+            bytes += text.len();
+        }
+        most = most.max(resident());
+    }
+    running.dispatched.await.unwrap().unwrap();
+    assert_eq!(bytes, 900_000 * 200);
+    let grown = most.saturating_sub(before);
+    assert!(grown < 32 << 20, "{grown} bytes more");
+}

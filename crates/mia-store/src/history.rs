@@ -1,0 +1,283 @@
+//! What ran: lists of tasks, and one task in full (M-70).
+
+use mia_api::{Cause, ConversationId, DispatchResult, ErrorCode, PluginError, TaskId, Usage};
+use serde::Serialize;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{QueryBuilder, Sqlite};
+use std::path::PathBuf;
+
+use crate::row::{path, word};
+use crate::{Store, StoreError, TaskStatus, ToolRecord, tool};
+
+/// Which tasks to list. The default is the newest 50.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those of that plugin.
+    pub plugin: Option<String>,
+    /// Only those that failed or were interrupted.
+    pub failed: bool,
+    /// Only those that wait or run.
+    pub unfinished: bool,
+    /// Only those accepted at that time or later, in unix milliseconds.
+    pub since: Option<i64>,
+    /// Only those whose prompt or error has that text; upper and lower case of ASCII letters are the
+    /// same.
+    pub grep: Option<String>,
+    /// Only those of that conversation.
+    pub conversation: Option<ConversationId>,
+    /// The most that are listed.
+    pub limit: u32,
+    /// The most characters of each prompt; none means all of it.
+    pub prompt_chars: Option<u32>,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            plugin: None,
+            failed: false,
+            unfinished: false,
+            since: None,
+            grep: None,
+            conversation: None,
+            limit: 50,
+            prompt_chars: None,
+        }
+    }
+}
+
+/// A task in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskSummary {
+    /// The task.
+    pub task_id: TaskId,
+    /// Its conversation.
+    pub conversation_id: ConversationId,
+    /// The prompt, or its beginning.
+    pub prompt: String,
+    /// The plugin that answered, or was asked for.
+    pub plugin: Option<String>,
+    /// How far it is.
+    pub status: TaskStatus,
+    /// Why it failed.
+    pub error: Option<ErrorSummary>,
+    /// When it was accepted, in unix milliseconds.
+    pub created_at: i64,
+    /// When it started, in unix milliseconds.
+    pub started_at: Option<i64>,
+    /// How long it took, in ms; unknown for an interrupted one.
+    pub duration_ms: Option<u64>,
+    /// What it cost in US dollars, where that is known.
+    pub cost_usd: Option<f64>,
+    /// Its tokens, where they are known.
+    pub usage: Option<Usage>,
+}
+
+/// Why a task in a list failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorSummary {
+    /// The kind.
+    pub code: ErrorCode,
+    /// The finer kind.
+    pub cause: Option<Cause>,
+}
+
+/// A task in full.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskRecord {
+    /// What a list says of it, with the whole prompt.
+    pub summary: TaskSummary,
+    /// The model that answered, or was asked for.
+    pub model: Option<String>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+    /// When it ended, or was found interrupted, in unix milliseconds.
+    pub ended_at: Option<i64>,
+    /// Its attempts, in order.
+    pub attempts: Vec<AttemptRecord>,
+    /// Its tool calls, in order of their start.
+    pub tools: Vec<ToolRecord>,
+    /// The result.
+    pub result: Option<DispatchResult>,
+    /// The error.
+    pub error: Option<PluginError>,
+}
+
+/// One plugin's try at a task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptRecord {
+    /// Counted from 0.
+    pub index: u32,
+    /// The plugin.
+    pub plugin: String,
+    /// When it began, in unix milliseconds.
+    pub started_at: i64,
+    /// When it ended, in unix milliseconds.
+    pub ended_at: Option<i64>,
+    /// Why it failed.
+    pub error: Option<PluginError>,
+}
+
+/// The columns of a [`TaskSummary`] but the prompt.
+const SUMMARY: &str = "place, id, conversation_id, status, plugin, created_at, started_at, \
+                       duration_ms, cost_usd, input_tokens, output_tokens, cache_creation, \
+                       cache_read, error_code, error_cause";
+
+impl Store {
+    /// The tasks that fit, the newest first.
+    ///
+    /// # Errors
+    /// What reading can meet.
+    pub async fn recent(&self, filter: &Filter) -> Result<Vec<TaskSummary>, StoreError> {
+        let mut query = select(filter);
+        let mut reader = self.reader().await?;
+        let rows = query
+            .build()
+            .fetch_all(&mut *reader)
+            .await
+            .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.summary(row)).collect()
+    }
+
+    /// A task in full; none when it is not on record.
+    ///
+    /// # Errors
+    /// What reading can meet.
+    pub async fn task(&self, task: &TaskId) -> Result<Option<TaskRecord>, StoreError> {
+        let mut reader = self.reader().await?;
+        let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
+        query
+            .push(SUMMARY)
+            .push(", prompt, model, cwd, ended_at, result, error FROM tasks WHERE id = ");
+        query.push_bind(task.as_str());
+        let row = query
+            .build()
+            .fetch_optional(&mut *reader)
+            .await
+            .map_err(|error| self.failed(error))?;
+        let Some(row) = row else { return Ok(None) };
+        let place = self.get(&row, "place")?;
+        let result = match self.get::<Option<&str>>(&row, "result")? {
+            Some(kept) => Some(self.result(&mut reader, place, kept).await?),
+            None => None,
+        };
+        let error = match self.get::<Option<&str>>(&row, "error")? {
+            Some(kept) => Some(self.error(&mut reader, place, kept).await?),
+            None => None,
+        };
+        Ok(Some(TaskRecord {
+            summary: self.summary(&row)?,
+            model: self.get(&row, "model")?,
+            cwd: path(self.get(&row, "cwd")?),
+            ended_at: self.get(&row, "ended_at")?,
+            attempts: self.attempts(&mut reader, place).await?,
+            tools: tool::of_task(self, &mut reader, place).await?,
+            result,
+            error,
+        }))
+    }
+
+    async fn attempts(
+        &self,
+        connection: &mut SqliteConnection,
+        place: i64,
+    ) -> Result<Vec<AttemptRecord>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT idx, plugin, started, ended, error FROM attempts WHERE task = $1 ORDER BY idx",
+        )
+        .bind(place)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(|error| self.failed(error))?;
+        let mut attempts = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let error = match self.get::<Option<&str>>(row, "error")? {
+                Some(kept) => Some(self.error(connection, place, kept).await?),
+                None => None,
+            };
+            attempts.push(AttemptRecord {
+                index: self.get(row, "idx")?,
+                plugin: self.get(row, "plugin")?,
+                started_at: self.get(row, "started")?,
+                ended_at: self.get(row, "ended")?,
+                error,
+            });
+        }
+        Ok(attempts)
+    }
+
+    fn summary(&self, row: &SqliteRow) -> Result<TaskSummary, StoreError> {
+        let code: Option<&str> = self.get(row, "error_code")?;
+        let cause: Option<&str> = self.get(row, "error_cause")?;
+        Ok(TaskSummary {
+            task_id: self.task_id(row, "id")?,
+            conversation_id: self.conversation_id(row, "conversation_id")?,
+            prompt: self.get(row, "prompt")?,
+            plugin: self.get(row, "plugin")?,
+            status: self.status(row)?,
+            error: code.map(|code| ErrorSummary {
+                code: word(code).unwrap_or(ErrorCode::Unknown),
+                cause: cause.and_then(word),
+            }),
+            created_at: self.get(row, "created_at")?,
+            started_at: self.get(row, "started_at")?,
+            duration_ms: self.count(row, "duration_ms")?,
+            cost_usd: self.get(row, "cost_usd")?,
+            usage: self.usage(row)?,
+        })
+    }
+}
+
+fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(SUMMARY);
+    match filter.prompt_chars {
+        // SUBSTR reads no more of a long prompt than it needs.
+        Some(most) => query
+            .push(", SUBSTR(prompt, 1, ")
+            .push_bind(i64::from(most))
+            .push(") AS prompt"),
+        None => query.push(", prompt"),
+    };
+    query.push(" FROM tasks WHERE TRUE");
+    // The same words as in the partial indexes, or they are not used.
+    if filter.failed {
+        query.push(" AND status IN ('failed', 'interrupted')");
+    }
+    if filter.unfinished {
+        query.push(" AND status IN ('queued', 'running')");
+    }
+    if let Some(plugin) = &filter.plugin {
+        query.push(" AND plugin = ").push_bind(plugin.clone());
+    }
+    if let Some(conversation) = &filter.conversation {
+        query
+            .push(" AND conversation_id = ")
+            .push_bind(conversation.to_string());
+    }
+    if let Some(since) = filter.since {
+        query.push(" AND created_at >= ").push_bind(since);
+    }
+    if let Some(text) = &filter.grep {
+        let mut pattern = String::with_capacity(text.len() + 2);
+        pattern.push('%');
+        for character in text.to_ascii_lowercase().chars() {
+            if matches!(character, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
+        }
+        pattern.push('%');
+        query
+            .push(" AND (LOWER(prompt) LIKE ")
+            .push_bind(pattern.clone());
+        query
+            .push(" ESCAPE '\\' OR LOWER(error) LIKE ")
+            .push_bind(pattern)
+            .push(" ESCAPE '\\')");
+    }
+    query
+        .push(" ORDER BY place DESC LIMIT ")
+        .push_bind(i64::from(filter.limit));
+    query
+}

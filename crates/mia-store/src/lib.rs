@@ -1,0 +1,46 @@
+//! What Mia remembers: conversations, tasks, events and agents' sessions, in SQLite.
+//!
+//! All SQL of Mia is in this crate. A [`Store`] is one open database; any number of processes may
+//! have it open at once.
+//!
+//! - A prompt's way: [`Store::accept`], [`Store::wait_turn`], [`Store::record`], [`Store::finish`].
+//!   One conversation runs one task at a time, in order of acceptance, whichever process it is in
+//!   (M-37).
+//! - Who is alive: an [`Owner`] is a lock on a file for as long as its process lives. What a dead
+//!   one left is ended as interrupted, its text kept (M-39): [`Store::recover`].
+//! - What was: [`Store::recent`], [`Store::task`], [`Store::events`], [`Store::transcript`] (M-70).
+//! - How a conversation goes on: [`Store::session`] and its siblings (M-17).
+//!
+//! **Durability.** A write has happened when its future is ready, and survives a kill -9 of any
+//! process then. A power cut may lose the last moments, never the file. A future that is dropped
+//! has written everything or nothing.
+
+mod connection;
+mod conversation;
+mod ending;
+mod error;
+mod history;
+mod migration;
+mod open;
+mod owner;
+mod queue;
+mod record;
+mod recovery;
+mod replay;
+mod row;
+mod session;
+mod tool;
+
+pub use connection::Store;
+pub use conversation::{Exchange, TranscriptLimits};
+pub use ending::{Ending, Finished};
+pub use error::{StoreError, StoreErrorKind};
+pub use history::{AttemptRecord, ErrorSummary, Filter, TaskRecord, TaskSummary};
+pub use open::{Access, OpenOptions};
+pub use owner::{Owner, OwnerId};
+pub use queue::{Accepted, Claim, NewTask, Turn, Withdrawn};
+pub use recovery::Interrupted;
+pub use replay::{EventPage, ResumePoint};
+pub use row::TaskStatus;
+pub use session::Session;
+pub use tool::ToolRecord;

@@ -1,0 +1,15 @@
+//! The store by its public surface, on real files and with real processes.
+#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::panic, reason = "a test")]
+#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::indexing_slicing, reason = "a test")]
+
+mod crash;
+mod fixture;
+mod full;
+mod history;
+mod opening;
+mod queue;
+mod recording;
+mod replay;
+mod sessions;

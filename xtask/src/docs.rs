@@ -1,0 +1,96 @@
+//! Documents that are generated, and the check that they are up to date.
+
+use std::fs;
+
+use crate::Failure;
+use crate::clauses;
+use crate::outcome::Outcome;
+use crate::repository::Repository;
+
+/// A generated document.
+#[derive(Clone, Copy)]
+pub(crate) struct Document {
+    path: &'static str,
+    generate: fn(&Repository) -> Result<String, Failure>,
+}
+
+/// Which test proves which clause.
+pub(crate) const CLAUSES: Document = Document {
+    path: "docs/clauses.md",
+    generate: |repository| Ok(clauses::Coverage::read(repository)?.to_markdown()),
+};
+
+/// Every key of the configuration.
+const CONFIG: Document = Document {
+    path: "docs/config.md",
+    generate: |_| Ok(mia_config::reference()),
+};
+
+/// All of them.
+pub(crate) const ALL: [Document; 2] = [CLAUSES, CONFIG];
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Args {
+    /// Write nothing; fail when a file is not up to date or a claimed clause has no test
+    #[arg(long)]
+    check: bool,
+}
+
+/// Writes documents, or checks them. True when all is well.
+pub(crate) fn run(
+    repository: &Repository,
+    args: Args,
+    documents: &[Document],
+) -> Result<bool, Failure> {
+    if args.check {
+        let outcome = check(repository, documents)?;
+        print!("{}", outcome.output);
+        println!("{}", outcome.counts);
+        return Ok(outcome.counts.failed == 0);
+    }
+    for document in documents {
+        let text = (document.generate)(repository)?;
+        let path = repository.path(document.path);
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            println!("{} is up to date", document.path);
+        } else {
+            fs::write(&path, text)?;
+            println!("{} written", document.path);
+        }
+    }
+    let problems = clauses::Coverage::read(repository)?.problems();
+    for problem in &problems {
+        println!("{problem}");
+    }
+    Ok(problems.is_empty())
+}
+
+/// Checks that every claimed clause has a test, and that the documents are up to date.
+pub(crate) fn check(repository: &Repository, documents: &[Document]) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let problems = clauses::Coverage::read(repository)?.problems();
+    outcome.add(verdict(problems.join("\n")));
+    for document in documents {
+        let text = (document.generate)(repository)?;
+        let old = fs::read_to_string(repository.path(document.path)).unwrap_or_default();
+        let stale = format!(
+            "{} is not up to date: run `cargo xtask docs`",
+            document.path
+        );
+        outcome.add(verdict(if old == text { String::new() } else { stale }));
+    }
+    Ok(outcome)
+}
+
+fn verdict(problem: String) -> Outcome {
+    if problem.is_empty() {
+        Outcome::passed()
+    } else {
+        Outcome::failed(problem + "\n")
+    }
+}
+
+/// The group of `cargo xtask test`.
+pub(crate) fn check_all(repository: &Repository) -> Result<Outcome, Failure> {
+    check(repository, &ALL)
+}

@@ -1,0 +1,62 @@
+//! What the tests need on this machine: packages of the system, parts of Rust, node, the real
+//! agents.
+//!
+//! Each part looks first and costs next to nothing when all is there; nothing needs the network
+//! then. What can't be had is told with the command that would bring it, and the rest goes on.
+
+mod agents;
+mod node;
+mod packages;
+mod rust;
+
+use crate::Failure;
+use crate::outcome::{Counts, Outcome};
+use crate::repository::{Repository, in_ci};
+
+/// `cargo xtask setup`. True when everything is in place.
+pub(crate) fn run(repository: &Repository) -> Result<bool, Failure> {
+    let outcome = prepare(repository)?;
+    for note in &outcome.notes {
+        println!("{note}");
+    }
+    print!("{}", outcome.output);
+    println!("{}", outcome.counts);
+    Ok(matches!(
+        outcome.counts,
+        Counts {
+            failed: 0,
+            skipped: 0,
+            ..
+        }
+    ))
+}
+
+/// Sets everything up. Each part counts as one.
+pub(crate) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
+    let agents = agents::Agents::read(repository)?;
+    let mut outcome = Outcome::default();
+    outcome.add(packages::prepare(
+        repository,
+        !agents.installed(repository),
+    )?);
+    outcome.add(rust::prepare(repository)?);
+    let node = node::prepare(repository, &agents)?;
+    let node_bin = node.bin.clone();
+    outcome.add(node.outcome);
+    outcome.add(agents.prepare(repository, node_bin.as_deref())?);
+    Ok(outcome)
+}
+
+/// A real agent, or what it needs, is missing: skipped, but a failure in CI.
+fn agent_missing(why: String, output: String) -> Outcome {
+    let outcome = if in_ci() {
+        Outcome::failed("")
+    } else {
+        Outcome::skipped("")
+    };
+    Outcome {
+        summary: why,
+        output,
+        ..outcome
+    }
+}

@@ -1,0 +1,86 @@
+//! Packages of the system, with apt where we are root.
+
+use crate::Failure;
+use crate::outcome::Outcome;
+use crate::repository::{Repository, on_path, run};
+
+/// A program, and the packages of Debian that bring it.
+struct Needed {
+    program: &'static str,
+    packages: &'static [&'static str],
+}
+
+/// What the tests themselves need.
+const ALWAYS: [Needed; 2] = [
+    // The tests of the guide make repositories.
+    Needed {
+        program: "git",
+        packages: &["git"],
+    },
+    // SQLite is compiled with the crate that binds it.
+    Needed {
+        program: "cc",
+        packages: &["gcc", "libc6-dev"],
+    },
+];
+
+/// What brings the agents.
+const FOR_AGENTS: [Needed; 2] = [
+    Needed {
+        program: "node",
+        packages: &["nodejs", "ca-certificates"],
+    },
+    Needed {
+        program: "npm",
+        packages: &["npm"],
+    },
+];
+
+/// Installs what is missing; what brings the agents only where they are not there yet.
+pub(super) fn prepare(repository: &Repository, agents: bool) -> Result<Outcome, Failure> {
+    let needed = ALWAYS.iter().chain(FOR_AGENTS.iter().filter(|_| agents));
+    let missing: Vec<&Needed> = needed.filter(|needed| !on_path(needed.program)).collect();
+    if missing.is_empty() {
+        return Ok(Outcome::passed());
+    }
+    let programs: Vec<&str> = missing.iter().map(|needed| needed.program).collect();
+    let packages: Vec<&str> = missing
+        .iter()
+        .flat_map(|needed| needed.packages.iter().copied())
+        .collect();
+    let what = format!("programs missing: {}", programs.join(", "));
+    if !on_path("apt-get") {
+        return Ok(Outcome::skipped(format!(
+            "{what}; install them with this system's own tool"
+        )));
+    }
+    let by_hand = format!("apt-get install {}", packages.join(" "));
+    if !rustix::process::geteuid().is_root() {
+        return Ok(Outcome::skipped(format!("{what}; run as root: {by_hand}")));
+    }
+    let apt = |args: &[&str]| {
+        run(repository
+            .command("apt-get")
+            .args(args)
+            .args(&packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    let install = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    let mut said = apt(&install)?;
+    if !said.ok() {
+        // The lists are old, or there are none, as in a fresh container.
+        run(repository.command("apt-get").args(["update", "--quiet"]))?;
+        said = apt(&install)?;
+    }
+    if !said.ok() {
+        let why = format!("{what}; `{by_hand}` failed: {}", said.last_line());
+        return Ok(Outcome {
+            output: said.all,
+            ..Outcome::skipped(why)
+        });
+    }
+    Ok(Outcome {
+        summary: format!("installed: {}", packages.join(" ")),
+        ..Outcome::passed()
+    })
+}
