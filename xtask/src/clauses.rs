@@ -19,28 +19,10 @@ use source::{Clause, clauses_in_name, clauses_of, tests_of};
 const CLAIMED: [(char, RangeInclusive<u16>); 1] = [('M', 1..=26)];
 
 /// Parts of claimed clauses that are not claimed yet.
-const LESS: [(Clause, &str); 3] = [
-    (
-        Clause {
-            book: 'M',
-            number: 24,
-        },
-        "less the queued task",
-    ),
-    (
-        Clause {
-            book: 'M',
-            number: 25,
-        },
-        "less the manifest",
-    ),
-    (
-        Clause {
-            book: 'M',
-            number: 26,
-        },
-        "for claude-code",
-    ),
+const LESS: [(char, u16, &str); 3] = [
+    ('M', 24, "less the queued task"),
+    ('M', 25, "less the manifest"),
+    ('M', 26, "for claude-code"),
 ];
 
 /// The books of clauses.
@@ -172,9 +154,10 @@ fails when a claimed clause has none.
     fn table(&self, text: &mut String, rows: &[(&Clause, &String)]) {
         text.push_str("| clause | | tests |\n|---|---|---|\n");
         for (clause, words) in rows {
-            let less = LESS.iter().find(|(of, _)| of == *clause);
-            let less = less
-                .map(|(_, what)| format!(" ({what})"))
+            let less = LESS
+                .iter()
+                .find(|(book, number, _)| (*book, *number) == (clause.book, clause.number))
+                .map(|(_, _, what)| format!(" ({what})"))
                 .unwrap_or_default();
             let tests = self
                 .tests

@@ -48,15 +48,15 @@ pub(crate) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
 }
 
 /// A real agent, or what it needs, is missing: skipped, but a failure in CI.
-fn agent_missing(why: String, output: String) -> Outcome {
-    let outcome = if in_ci() {
-        Outcome::failed("")
-    } else {
-        Outcome::skipped("")
-    };
+fn agent_missing(why: &str, output: String) -> Outcome {
+    if in_ci() {
+        return Outcome {
+            summary: format!("failed: {why}"),
+            ..Outcome::failed(output)
+        };
+    }
     Outcome {
-        summary: why,
         output,
-        ..outcome
+        ..Outcome::skipped(why)
     }
 }

@@ -24,13 +24,33 @@ pub struct ClaudeCode {
     allow_all: bool,
     /// The session that was to be resumed.
     resumed: Option<String>,
-    /// The message that streams now, and how many bytes of its current block came as deltas.
-    streaming: Option<String>,
-    streamed: usize,
+    /// What the main agent says now.
+    telling: Telling,
     /// What the last synthetic message gave as its error.
     failure: Option<String>,
     /// The seconds that the agent said it would wait for its next try.
     retry_after_ms: Option<u64>,
+}
+
+/// The main agent's message that came last.
+///
+/// A stream that breaks ends like a whole one, but for `message_delta`; no line withdraws what came
+/// of it. Only a block whose `assistant` line came is final. Where some are, claude keeps them and
+/// asks the model to go on; where none is, or only thoughts are, the model begins again. So text
+/// without its `assistant` line is told again, in a message of another id: as deltas, or, from the
+/// last try, which is not streamed, as one `assistant` line.
+#[derive(Debug, Clone, Default)]
+struct Telling {
+    /// The message's id.
+    id: Option<String>,
+    /// How many bytes of its current block came as deltas.
+    streamed: usize,
+    /// Text came that is not final.
+    open_text: bool,
+    /// Thoughts came.
+    thoughts: bool,
+    /// It ended as a whole one does, or was not streamed.
+    whole: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +80,8 @@ impl CliAdapter for ClaudeCode {
             env: env.map(str::to_owned).to_vec(),
             // 2.1.332 resumes from anywhere; older ones only where the session began.
             session_needs_cwd: true,
+            // The prompt `/clear` begins another session, and a stale one is told in words.
+            resume_keeps_id: false,
             ..Profile::default()
         }
     }
@@ -191,37 +213,46 @@ impl ClaudeCode {
                     match parent {
                         Some(parent) => out.sub_agent_token(parent, &text.0),
                         None => {
-                            self.streamed += text.0.len();
+                            self.telling.streamed += text.0.len();
+                            self.telling.open_text = true;
                             out.token(&text.0);
                         }
                     }
                 } else if let Some(thinking) = &delta.thinking {
-                    self.streamed += thinking.0.len();
+                    if parent.is_none() {
+                        self.telling.streamed += thinking.0.len();
+                        self.telling.thoughts = true;
+                    }
                     out.thought(&thinking.0, parent);
                 }
             }
             "message_start" if parent.is_none() => {
-                self.begin_message(event.message.as_ref().and_then(|m| m.id.as_ref()), out);
+                let id = event.message.as_ref().and_then(|message| message.id.as_ref());
+                self.next_message(id.map(|id| id.0.as_ref()), false, out);
             }
-            "content_block_start" => self.streamed = 0,
-            "message_stop" if parent.is_none() => self.streaming = None,
+            "content_block_start" if parent.is_none() => self.telling.streamed = 0,
+            "message_delta" if parent.is_none() => self.telling.whole = true,
             _ => {}
         }
     }
 
-    /// A message that begins while another streams replaces it: the connection was cut.
-    fn begin_message(&mut self, id: Option<&Text<'_>>, out: &mut Out) {
-        if self.streaming.is_some() {
+    /// The main agent's next message, which may be the last one begun again.
+    fn next_message(&mut self, id: Option<&str>, whole: bool, out: &mut Out) {
+        let last = std::mem::take(&mut self.telling);
+        if last.open_text && !last.whole {
             out.restart_message();
+            self.telling.open_text = true;
         } else {
             out.begin_message();
         }
-        self.streaming = Some(id.map_or_else(String::new, |id| id.0.clone().into_owned()));
-        self.streamed = 0;
+        if last.thoughts && !last.whole {
+            out.notice(NoticeKind::Retry, "claude's message was cut; it may think the same again");
+        }
+        self.telling.id = id.map(str::to_owned);
+        self.telling.whole = whole;
     }
 
-    /// A whole block of a message. Text and thoughts that came as deltas are not said again; after
-    /// a cut stream, and for sub-agents, there were none or too few.
+    /// A whole block of a message. What of it came as deltas is not said again.
     fn assistant(
         &mut self,
         line: &Line<'_>,
@@ -235,18 +266,24 @@ impl ClaudeCode {
             self.failure = line.error.and_then(text_of).map(Cow::into_owned);
             return Ok(());
         }
-        let streamed_this = parent.is_none()
-            && message.id.as_ref().map(|id| id.0.as_ref()) == self.streaming.as_deref();
-        let already = if streamed_this { std::mem::take(&mut self.streamed) } else { 0 };
-        if parent.is_none() && !streamed_this && self.streaming.is_some() {
-            self.streaming = None;
-            out.restart_message();
+        let id = message.id.as_ref().map(|id| id.0.as_ref());
+        if parent.is_none() && id != self.telling.id.as_deref() {
+            self.next_message(id, true, out);
         }
+        let already = match parent {
+            Some(_) => 0,
+            None => std::mem::take(&mut self.telling.streamed),
+        };
         for block in message.blocks()? {
             match (block.kind.as_ref(), block.text, block.thinking) {
                 ("text", Some(text), _) => match parent {
                     Some(parent) => out.sub_agent_token(parent, &text.0),
-                    None => out.token(text.0.get(already..).unwrap_or_default()),
+                    None => {
+                        out.token(text.0.get(already..).unwrap_or_default());
+                        // It is final now.
+                        self.telling.open_text = false;
+                        out.begin_message();
+                    }
                 },
                 ("thinking", _, Some(thinking)) => {
                     out.thought(thinking.0.get(already..).unwrap_or_default(), parent);
@@ -367,6 +404,10 @@ impl ClaudeCode {
             let error = self.failed(line, subtype, text, errors, out);
             out.fail(error);
         } else {
+            if self.telling.open_text {
+                // Text that was taken back and never told again.
+                out.begin_message();
+            }
             if out.content().is_empty() {
                 out.token(text);
             }

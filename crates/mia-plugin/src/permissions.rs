@@ -47,9 +47,11 @@ pub async fn ask(
     permissions: &dyn Permissions,
     request: PermissionRequest,
 ) -> Result<PermissionResolution, SinkError> {
-    events.send(EventBody::Permission(request.clone())).await?;
     let title = request.title.clone();
-    let resolution = permissions.ask(request).await;
+    // The question stands before it is told, so that no answer comes too early.
+    let answer = permissions.ask(request.clone());
+    events.send(EventBody::Permission(request)).await?;
+    let resolution = answer.await;
     for event in resolved(&title, &resolution) {
         events.send(event).await?;
     }

@@ -15,21 +15,49 @@ mod world;
 
 use std::time::Duration;
 
-use toy::{DONE, session};
+use toy::{DONE, Toy, session, text};
 use world::World;
 
-/// Resident memory of this process, in bytes.
-fn resident() -> usize {
+/// Held by the test that runs.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// A number from what the kernel says of this process.
+fn status(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .find_map(|line| line.strip_prefix(name))
         .unwrap();
-    line.trim()
-        .trim_end_matches(" kB")
-        .parse::<usize>()
+    line.trim_matches(|c: char| !c.is_ascii_digit())
+        .parse()
         .unwrap()
-        * 1024
+}
+
+/// Resident memory of this process, in bytes.
+fn resident() -> usize {
+    status("VmRSS:") * 1024
+}
+
+#[tokio::test]
+async fn fifty_dispatches_run_at_once_without_a_thread_each() {
+    let _alone = ALONE.lock().await;
+    let script = ["read-stdin\n", &text("here"), "wait-file go\n", DONE].concat();
+    let world = World::with(Toy::default(), &script, |config| {
+        config.max_concurrency = 50
+    })
+    .await;
+    let before = status("Threads:");
+    let mut running: Vec<_> = (0..50).map(|_| world.start(world.dispatch("x"))).collect();
+    for one in &mut running {
+        one.until_said("here").await;
+    }
+    let more = status("Threads:").saturating_sub(before);
+    assert!(more < 5, "{more} threads more");
+    world.open_gate("go");
+    for one in running {
+        assert_eq!(one.end().await.content(), "here");
+    }
+    world.all_gone().await;
 }
 
 #[tokio::test]

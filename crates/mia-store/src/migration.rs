@@ -237,15 +237,17 @@ async fn copy_to(
         .connect()
         .await
         .map_err(failed)?;
-    let row = sqlx::query(
-        "SELECT (SELECT quick_check FROM pragma_quick_check(1)), \
-                (SELECT user_version FROM pragma_user_version)",
-    )
-    .fetch_one(&mut check)
-    .await
-    .map_err(failed)?;
+    let row = sqlx::query("PRAGMA quick_check(1)")
+        .fetch_one(&mut check)
+        .await
+        .map_err(failed)?;
+    let verdict: String = row.get(0);
+    let row = sqlx::query("PRAGMA user_version")
+        .fetch_one(&mut check)
+        .await
+        .map_err(failed)?;
+    let copied: i64 = row.get(0);
     check.close().await.map_err(failed)?;
-    let (verdict, copied): (String, i64) = (row.get(0), row.get(1));
     if verdict != "ok" || copied != version {
         return Err(broken(&verdict));
     }

@@ -116,7 +116,9 @@ impl Store {
         let version = match read_version(&path, &readers).await {
             // A read-only folder where nobody can make the shared memory of the WAL. With nothing in
             // the WAL nobody needs it.
-            Err(StoreError::Permission { .. }) if wal_is_empty(&path) => {
+            Err(StoreError::Permission { .. } | StoreError::ReadOnly { .. })
+                if wal_is_empty(&path) =>
+            {
                 readers = pool(reading.immutable(true));
                 read_version(&path, &readers).await?
             }

@@ -7,9 +7,12 @@ use sqlx::sqlite::SqliteConnection;
 use crate::row::{head, now, signed, unsigned};
 use crate::{Store, StoreError, TaskStatus, tool};
 
-/// A row that is on disk takes more text up to this many bytes: each time, all of it is written
-/// again.
-const GROW: usize = 16 * 1024;
+/// A row on disk takes more text while it has fewer bytes than this: each time, all of it is written
+/// again, and one page of the database is written whatever happens.
+const GROW: usize = 3500;
+
+/// Full rows are put together up to this many bytes, for each has up to a page to itself.
+const MERGE: usize = 32 * 1024;
 
 /// Text of one batch is joined up to this many bytes.
 const JOIN: usize = 64 * 1024;
@@ -113,6 +116,12 @@ impl Store {
         events: &[Event],
     ) -> Result<(), StoreError> {
         let last = self.last_row(connection, place).await?;
+        if let Some(row) = last
+            .as_ref()
+            .filter(|row| row.bytes >= GROW && row.is_text())
+        {
+            self.merge(connection, place, row).await?;
+        }
         let mut scribe = Scribe {
             store: self,
             connection,
@@ -128,6 +137,43 @@ impl Store {
             }
         }
         scribe.flush().await
+    }
+
+    /// Puts the text of a task's last row onto the row before it, where that is the same text going on
+    /// and not too long.
+    async fn merge(
+        &self,
+        connection: &mut SqliteConnection,
+        place: i64,
+        row: &Row,
+    ) -> Result<(), StoreError> {
+        let merged = sqlx::query(
+            "UPDATE events SET last_seq = $3, text = text || (SELECT text FROM events \
+             WHERE task = $1 AND seq = $2) \
+             WHERE task = $1 AND seq = (SELECT MAX(seq) FROM events WHERE task = $1 AND seq < $2) \
+             AND kind = $4 AND parent_id IS NOT DISTINCT FROM $5 AND json IS NULL \
+             AND at_byte + octet_length(text) = $6 AND octet_length(text) + $7 <= $8",
+        )
+        .bind(place)
+        .bind(signed(row.seq))
+        .bind(signed(row.last_seq))
+        .bind(&row.kind)
+        .bind(&row.parent_id)
+        .bind(row.offset.map(signed))
+        .bind(signed(row.bytes as u64))
+        .bind(signed(MERGE as u64))
+        .execute(&mut *connection)
+        .await
+        .map_err(|error| self.failed(error))?;
+        if merged.rows_affected() > 0 {
+            sqlx::query("DELETE FROM events WHERE task = $1 AND seq = $2")
+                .bind(place)
+                .bind(signed(row.seq))
+                .execute(connection)
+                .await
+                .map_err(|error| self.failed(error))?;
+        }
+        Ok(())
     }
 
     /// The last row of a task's events.
@@ -174,6 +220,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// True for plain text, which can be joined.
+    fn is_text(&self) -> bool {
+        self.plain && matches!(self.kind.as_str(), "token" | "thought")
+    }
+
     fn into_open(self) -> Option<Open> {
         let kind = match self.kind.as_str() {
             "token" => "token",

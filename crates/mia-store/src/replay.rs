@@ -220,6 +220,10 @@ impl Cut {
         }
         let end = start.saturating_add(text.len() as u64);
         if end <= had {
+            if !first && text.is_empty() {
+                // Nothing to cut; its original may say more than its text.
+                return Some(event);
+            }
             self.cutting = Some(kind);
             return None;
         }

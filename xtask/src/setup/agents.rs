@@ -98,8 +98,8 @@ impl Agents {
         }
         let names = self.names().join(", ");
         if !on_path("npm") {
-            let why = format!("skipped: real agents ({names}): there is no npm to install them");
-            return Ok(agent_missing(why, String::new()));
+            let why = format!("real agents ({names}): there is no npm to install them");
+            return Ok(agent_missing(&why, String::new()));
         }
         let mut command = repository.command("npm");
         command
@@ -114,14 +114,14 @@ impl Agents {
         }
         let said = run(&mut command)?;
         if !said.ok() {
-            let why = format!("skipped: real agents ({names}): `npm ci` failed in tests/agents");
-            return Ok(agent_missing(why, said.all));
+            let why = format!("real agents ({names}): `npm ci` failed in tests/agents");
+            return Ok(agent_missing(&why, said.all));
         }
         let missing = self.missing(repository);
         if !missing.is_empty() {
             let what = missing.join(", ");
-            let why = format!("skipped: real agents ({names}): npm did not install {what}");
-            return Ok(agent_missing(why, said.all));
+            let why = format!("real agents ({names}): npm did not install {what}");
+            return Ok(agent_missing(&why, said.all));
         }
         fs::write(repository.path(STAMP), &self.text)?;
         Ok(Outcome {

@@ -34,10 +34,10 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         "x86_64" => "x64",
         "aarch64" => "arm64",
         other => {
-            let why = format!("skipped: node {wanted}: npm has none for {other}");
+            let why = format!("node {wanted}: npm has none for {other}");
             return Ok(Node {
                 bin: None,
-                outcome: agent_missing(why, String::new()),
+                outcome: agent_missing(&why, String::new()),
             });
         }
     };
@@ -55,10 +55,10 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         });
     }
     if !on_path("npm") {
-        let why = format!("skipped: node {wanted} or newer: there is no npm to bring it");
+        let why = format!("node {wanted} or newer: there is no npm to bring it");
         return Ok(Node {
             bin: None,
-            outcome: agent_missing(why, String::new()),
+            outcome: agent_missing(&why, String::new()),
         });
     }
     let spec = format!("{package}@{wanted}");
@@ -73,10 +73,10 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         ])
         .args(["--prefix", FOLDER, &spec]))?;
     if !said.ok() || !ours() {
-        let why = format!("skipped: node {wanted}: npm could not install {spec}");
+        let why = format!("node {wanted}: npm could not install {spec}");
         return Ok(Node {
             bin: None,
-            outcome: agent_missing(why, said.all),
+            outcome: agent_missing(&why, said.all),
         });
     }
     let summary = format!("installed: {spec} from npm");

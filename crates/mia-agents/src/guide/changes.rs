@@ -201,7 +201,7 @@ pub(super) async fn changed(talk: &mut Talk<'_>) -> Result<(), Ended> {
 
 /// Answers `diff`, from a line on. Returns where it goes on.
 pub(super) async fn diff(talk: &mut Talk<'_>, from: u64) -> Result<Option<u64>, Ended> {
-    const SAFE: [&str; 4] = ["diff", "--no-color", "--no-textconv", "--no-color"];
+    const SAFE: [&str; 4] = ["diff", "--no-ext-diff", "--no-textconv", "--no-color"];
     let [diff, external, textconv, color] = SAFE;
     let since_commit = [diff, external, textconv, color, "HEAD", "--"];
     // Before the first commit there is no HEAD; then what is staged is all there is.

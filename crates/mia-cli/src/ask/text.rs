@@ -1,58 +1,71 @@
 //! The answer as text on stdout, with what goes on beside it on stderr.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use mia_api::{DispatchResult, Event, EventBody, NoticeKind, ToolCallInfo, ToolResultInfo};
+use mia_api::{
+    DispatchResult, Event, EventBody, NoticeKind, PluginError, ToolCallInfo, ToolResultInfo,
+};
 
-use super::screen::on_terminal;
-use super::status::{Look, Status, seconds};
+use super::status::Status;
 use crate::failure::describe;
+use crate::terminal::{Look, Terminal, clean_lines, defused, write};
+use crate::time::took;
+
+/// How many open tool calls are kept in mind: calls without results must not pile up.
+const TOOLS: usize = 1000;
 
 /// Shows a task to a person.
 pub(super) struct TextOutput {
+    program: &'static str,
     out: BufWriter<io::Stdout>,
     /// Whether the answer goes to a terminal; else it goes byte for byte.
-    terminal: bool,
+    to_terminal: bool,
     quiet: bool,
+    terminal: Terminal,
     status: Status,
-    /// Whether the terminal's line has text of the answer on it.
+    /// Whether the line that the next line of stderr would continue has something on it.
     line_open: bool,
     /// Whether the answer ends without a line end.
     unfinished: bool,
     tools: Vec<OpenTool>,
     /// What is waited for while no tool is open.
     doing: Option<(String, Instant)>,
-    started: Instant,
 }
 
 struct OpenTool {
     id: String,
     title: String,
+    indent: &'static str,
     since: Instant,
 }
 
 impl TextOutput {
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(super) fn new(program: &'static str, quiet: bool) -> Self {
+        let terminal = Terminal::of_stderr();
+        let shown = if quiet {
+            Terminal { there: false, moves: false, colours: false }
+        } else {
+            terminal
+        };
         Self {
+            program,
             out: BufWriter::with_capacity(64 * 1024, io::stdout()),
-            terminal: io::stdout().is_terminal(),
+            to_terminal: io::stdout().is_terminal(),
             quiet,
-            status: Status::new(quiet),
+            terminal,
+            status: Status::new(shown),
             line_open: false,
             unfinished: false,
             tools: Vec::new(),
             doing: None,
-            started: Instant::now(),
         }
     }
 
+    /// Shows an event. An error means that stdout can't be written.
     pub(super) fn event(&mut self, event: Event) -> io::Result<()> {
         match event.body {
-            EventBody::Attempt { plugin, .. } => {
-                self.started = Instant::now();
-                self.doing = Some((plugin, self.started));
-            }
+            EventBody::Attempt { plugin, .. } => self.doing = Some((plugin, Instant::now())),
             EventBody::Token { text, parent_id: None, .. } => self.text(&text)?,
             EventBody::Thought { parent_id: None, .. } => {
                 if self.doing.as_ref().is_none_or(|(what, _)| what != "thinking") {
@@ -63,40 +76,34 @@ impl TextOutput {
             EventBody::ToolResult(result) => self.tool_result(&result)?,
             EventBody::Notice { kind, message } => self.notice(kind, &message)?,
             EventBody::Complete { result } => self.complete(&result)?,
-            EventBody::Error { error } => {
-                self.end_answer()?;
-                let text = describe(&error);
-                self.status.clear();
-                let break_line = if std::mem::take(&mut self.line_open) { "\n" } else { "" };
-                let _ = write!(io::stderr(), "{break_line}{}\n", multi_line(&text));
-            }
+            EventBody::Error { error } => self.failed(&error)?,
             _ => {}
         }
         Ok(())
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
         self.doing = None;
         self.status.clear();
-        if self.terminal {
-            self.out.write_all(on_terminal(text).as_bytes())?;
-            self.line_open = !text.ends_with('\n');
-        } else {
-            self.out.write_all(text.as_bytes())?;
-        }
         self.unfinished = !text.ends_with('\n');
-        Ok(())
+        if self.to_terminal {
+            self.line_open = self.unfinished && self.terminal.there;
+            self.out.write_all(defused(text).as_bytes())
+        } else {
+            self.out.write_all(text.as_bytes())
+        }
     }
 
     fn tool_call(&mut self, call: ToolCallInfo) {
         let indent = if call.parent_id.is_some() { "  " } else { "" };
         let title = if call.title.is_empty() { call.name } else { call.title };
-        let title = format!("{indent}{title}");
-        self.tools.push(OpenTool { id: call.id, title, since: Instant::now() });
-        // Calls without results must not pile up.
-        if self.tools.len() > 1000 {
+        if self.tools.len() >= TOOLS {
             self.tools.remove(0);
         }
+        self.tools.push(OpenTool { id: call.id, title, indent, since: Instant::now() });
     }
 
     fn tool_result(&mut self, result: &ToolResultInfo) -> io::Result<()> {
@@ -104,12 +111,14 @@ impl TextOutput {
             return Ok(());
         };
         let tool = self.tools.remove(place);
-        if self.status.is_live() {
-            let (mark, look) = if result.is_error { ("✗", Look::Bad) } else { ("✓", Look::Dim) };
-            let time = seconds(tool.since.elapsed());
-            self.line(&format!("{mark} {}  {time}", tool.title), look)?;
-        }
         self.doing = Some(("working".to_owned(), Instant::now()));
+        if self.quiet || !self.terminal.there {
+            return Ok(());
+        }
+        let (mark, look) = if result.is_error { ("✗", Look::Bad) } else { ("✓", Look::Dim) };
+        let text = format!("{}{mark} {}", tool.indent, tool.title);
+        self.begin_line()?;
+        self.status.line(&text, Some(tool.since.elapsed()), look);
         Ok(())
     }
 
@@ -120,7 +129,7 @@ impl TextOutput {
         if kind == NoticeKind::Waiting {
             self.doing = Some(("waiting for its turn".to_owned(), Instant::now()));
         }
-        self.line(&format!("mia: {message}"), Look::Dim)
+        self.line(&format!("{}: {message}", self.program), Look::Dim)
     }
 
     fn complete(&mut self, result: &DispatchResult) -> io::Result<()> {
@@ -129,12 +138,21 @@ impl TextOutput {
             return Ok(());
         }
         for warning in &result.warnings {
-            self.line(&format!("mia: {warning}"), Look::Plain)?;
+            self.line(&format!("{}: {warning}", self.program), Look::Plain)?;
         }
-        if self.status.is_live() {
+        if self.terminal.there {
             self.line(&summary(result), Look::Dim)?;
         }
         Ok(())
+    }
+
+    fn failed(&mut self, error: &PluginError) -> io::Result<()> {
+        let ended = self.end_answer();
+        // It is told also when nobody reads the answer.
+        self.begin_line().ok();
+        self.status.clear();
+        write(&format!("{}\n", self.terminal.error(&clean_lines(&describe(error)))));
+        ended
     }
 
     /// Ends the answer's last line.
@@ -149,32 +167,47 @@ impl TextOutput {
 
     /// Writes a line to stderr, after everything that stdout was given.
     pub(super) fn line(&mut self, text: &str, look: Look) -> io::Result<()> {
-        self.out.flush()?;
-        let after_text = std::mem::take(&mut self.line_open) && self.status.is_live();
-        self.status.line(text, look, after_text);
+        self.begin_line()?;
+        self.status.line(text, None, look);
         Ok(())
+    }
+
+    /// Goes to an empty line of the terminal, below what stdout was given.
+    fn begin_line(&mut self) -> io::Result<()> {
+        self.out.flush()?;
+        if std::mem::take(&mut self.line_open) {
+            write("\n");
+        }
+        Ok(())
+    }
+
+    /// Somebody wrote to the terminal: whether that line has something on it now.
+    pub(super) fn set_line_open(&mut self, open: bool) {
+        self.line_open = open;
     }
 
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Moves the status line, where there is room for it.
-    pub(super) fn tick(&mut self) {
-        if self.line_open {
-            return;
-        }
-        match (self.tools.last(), &self.doing) {
+    /// Moves the status line.
+    pub(super) fn tick(&mut self) -> io::Result<()> {
+        let (what, since) = match (self.tools.last(), &self.doing) {
             (Some(tool), _) => {
                 let more = match self.tools.len() {
                     1 => String::new(),
                     n => format!(" (+{})", n - 1),
                 };
-                self.status.show(&format!("{}{more}", tool.title), tool.since);
+                (format!("{}{more}", tool.title), tool.since)
             }
-            (None, Some((what, since))) => self.status.show(what, *since),
-            (None, None) => {}
+            (None, Some((what, since))) => (what.clone(), *since),
+            (None, None) => return Ok(()),
+        };
+        if self.status.is_due(since) {
+            self.begin_line()?;
+            self.status.show(&what, since);
         }
+        Ok(())
     }
 }
 
@@ -182,11 +215,12 @@ impl TextOutput {
 fn summary(result: &DispatchResult) -> String {
     let mut parts = vec![result.plugin.clone()];
     parts.extend(result.model.clone());
-    parts.push(seconds(std::time::Duration::from_millis(result.duration_ms)));
+    parts.push(took(Duration::from_millis(result.duration_ms)));
     if let Some(usage) = &result.usage {
-        let read = usage.input_tokens
-            + usage.cache_read.unwrap_or(0)
-            + usage.cache_creation.unwrap_or(0);
+        let read = usage
+            .input_tokens
+            .saturating_add(usage.cache_read.unwrap_or(0))
+            .saturating_add(usage.cache_creation.unwrap_or(0));
         parts.push(format!("{} in, {} out", short(read), short(usage.output_tokens)));
     }
     if let Some(cost) = result.cost_usd {
@@ -204,9 +238,4 @@ fn short(count: u64) -> String {
         1000..1_000_000 => format!("{thousands:.1}k"),
         _ => format!("{:.1}M", thousands / 1000.0),
     }
-}
-
-/// Lines of an error, none of which can move the cursor.
-fn multi_line(text: &str) -> String {
-    text.lines().map(super::status::clean).collect::<Vec<_>>().join("\n")
 }

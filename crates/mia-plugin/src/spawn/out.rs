@@ -133,9 +133,10 @@ impl Out {
         }
     }
 
-    /// A new message of the agent begins.
+    /// A new message of the agent begins; what it had said before is final. Text that a restart
+    /// took back, and that was not said again, is then not part of the answer.
     pub fn begin_message(&mut self) {
-        self.settle();
+        self.settle(0);
         self.message_start = self.said.content.len();
         self.retold = None;
     }
@@ -172,9 +173,10 @@ impl Out {
         }
     }
 
-    /// A message whose second telling ended before its first one did: the second one counts.
-    fn settle(&mut self) {
-        let Some(at) = self.retold.take().filter(|at| *at > 0) else {
+    /// A message whose second telling ended before its first one did: the second one counts, if it
+    /// has come that far.
+    fn settle(&mut self, least: usize) {
+        let Some(at) = self.retold.take().filter(|at| *at >= least) else {
             return;
         };
         let end = self.message_start + at;
@@ -182,7 +184,7 @@ impl Out {
             self.said.content.truncate(end);
             self.notice(
                 NoticeKind::Retry,
-                "the agent ended its last message earlier than at first",
+                "the agent did not say all of its last text again, so the result leaves that out",
             );
         }
     }
@@ -424,7 +426,7 @@ impl Out {
 
     /// The agent's last word: it has answered. What it says afterwards is ignored.
     pub fn complete(&mut self, stop_reason: StopReason) {
-        self.settle();
+        self.settle(1);
         self.end(Terminal::Complete(stop_reason));
     }
 
@@ -659,6 +661,21 @@ mod tests {
         out.restart_message();
         out.complete(StopReason::EndTurn);
         assert_eq!(out.content(), "one two", "it was not told again");
+    }
+
+    #[tokio::test]
+    async fn text_that_was_taken_back_and_not_told_again_is_not_in_the_result() {
+        let mut out = Out::new("p");
+        out.token("before ");
+        out.begin_message();
+        out.token("one two");
+        out.restart_message();
+        out.begin_message();
+        out.token("three");
+        out.complete(StopReason::EndTurn);
+        assert_eq!(out.content(), "before three");
+        let notices = out.take_events().into_iter().filter(|e| e.kind() == "notice");
+        assert_eq!(notices.count(), 1);
     }
 
     #[tokio::test]

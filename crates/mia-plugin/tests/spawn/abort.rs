@@ -68,7 +68,7 @@ async fn m_024_a_late_abort_changes_nothing_in_the_next_task() {
 #[tokio::test]
 async fn m_024_an_abort_after_the_last_word_leaves_the_answer() {
     // It has said all and would take long to leave.
-    let world = World::new(&[&text("a"), DONE, "touch said\nignore TERM\nhang"].concat()).await;
+    let world = World::new(&[&text("a"), "ignore TERM\n", DONE, "touch said\nhang"].concat()).await;
     let running = world.start(world.dispatch("x"));
     world.made("said").await;
     let began = Instant::now();

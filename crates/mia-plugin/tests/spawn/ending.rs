@@ -57,7 +57,7 @@ async fn m_021_output_is_read_while_the_child_is_being_ended() {
     // On TERM it could not end before its output was read: more than a pipe holds.
     let script = [
         &text("a"),
-        "touch go\nignore TERM\nrepeat 20000 {\"t\":\"text\",\"x\":\"0123456789012345678901234567890123456789\"}\n",
+        "ignore TERM\ntouch go\nrepeat 20000 {\"t\":\"text\",\"x\":\"0123456789012345678901234567890123456789\"}\n",
         "touch written\nhang",
     ]
     .concat();

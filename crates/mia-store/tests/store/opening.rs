@@ -233,13 +233,17 @@ async fn a_read_only_folder_can_be_read_and_says_why_it_can_t_be_written() {
         Probe::run_unprivileged(&probe, &["read", path]).line,
         "read 20"
     );
-    let refused = Probe::run_unprivileged(&probe, &["write", path, "t", "c"]).line.clone();
+    let refused = Probe::run_unprivileged(&probe, &["write", path, "t", "c"])
+        .line
+        .clone();
     assert!(
         refused.starts_with("store_read_only ") || refused.starts_with("store_permission "),
         "{refused}"
     );
     fs::set_permissions(&home.path, fs::Permissions::from_mode(0o000)).unwrap();
-    let refused = Probe::run_unprivileged(&probe, &["read", path]).line.clone();
+    let refused = Probe::run_unprivileged(&probe, &["read", path])
+        .line
+        .clone();
     assert!(refused.starts_with("store_permission "), "{refused}");
     fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
 }

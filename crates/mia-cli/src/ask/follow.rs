@@ -1,0 +1,166 @@
+//! A dispatch and its events, until the terminal one.
+
+use std::io;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use mia_api::{Event, EventBody};
+use mia_core::DispatchRequest;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::json::JsonOutput;
+use super::question::Questions;
+use super::relay::{INTERRUPTED, Relay, Signals};
+use super::text::TextOutput;
+use crate::client::Client;
+use crate::failure::Failure;
+
+/// How often the status line moves.
+const TICK: Duration = Duration::from_millis(100);
+/// The status of a task that failed.
+const FAILED: u8 = 1;
+
+/// Where the events go.
+pub(super) enum Output {
+    Text(Box<TextOutput>),
+    Json(JsonOutput<io::Stdout>),
+}
+
+impl Output {
+    /// Shows an event. An error means that stdout can't be written any more.
+    fn event(&mut self, event: Event) -> io::Result<()> {
+        match self {
+            Self::Text(output) => output.event(event),
+            Self::Json(output) => output.event(&event),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Text(output) => output.flush(),
+            Self::Json(output) => output.flush(),
+        }
+    }
+
+    fn tick(&mut self) -> io::Result<()> {
+        match self {
+            Self::Text(output) => output.tick(),
+            Self::Json(_) => Ok(()),
+        }
+    }
+}
+
+/// Dispatches, and shows what comes until the terminal event.
+///
+/// # Errors
+/// When the prompt was not accepted, or the answer can't be written for another reason than that
+/// its reader has gone.
+pub(super) async fn follow(
+    client: &Client,
+    request: DispatchRequest,
+    mut output: Output,
+    mut questions: Option<Questions>,
+) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen()?;
+    let events = tokio::select! {
+        biased;
+        () = signals.next() => return Ok(ExitCode::from(INTERRUPTED)),
+        events = client.dispatch(request) => events?,
+    };
+    let task = events.task_id.clone();
+    let mut events = Relay::start(client, events, signals);
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    let mut code = FAILED;
+    let mut unwritten = None;
+    loop {
+        let shown = tokio::select! {
+            event = events.recv() => {
+                let Some(event) = event else { break };
+                let mut next = Some(event);
+                let mut shown = Ok(());
+                while let Some(event) = next {
+                    note(&event.body, &mut code, &mut questions);
+                    if unwritten.is_none() {
+                        shown = shown.and_then(|()| output.event(event));
+                    }
+                    next = events.try_recv().ok();
+                }
+                if unwritten.is_none() {
+                    shown = shown.and_then(|()| output.flush());
+                }
+                shown
+            }
+            (id, option) = next_answer(&mut questions) => {
+                // It may have been withdrawn in the meantime; then there is nothing to answer.
+                let _ = client.answer(&task, &id, option.as_deref());
+                if let Output::Text(output) = &mut output {
+                    output.set_line_open(option.is_none());
+                }
+                Ok(())
+            }
+            _ = tick.tick(), if unwritten.is_none() => {
+                if reader_has_gone() {
+                    Err(io::ErrorKind::BrokenPipe.into())
+                } else if questions.as_ref().is_some_and(Questions::is_asking) {
+                    Ok(())
+                } else {
+                    output.tick()
+                }
+            }
+        };
+        match shown {
+            Err(error) if unwritten.is_none() => {
+                // Nobody gets the rest.
+                unwritten = Some(error);
+                client.abort(&task);
+            }
+            _ => {}
+        }
+        if let (Some(questions), Output::Text(output)) = (&mut questions, &mut output) {
+            questions.show(output);
+        }
+    }
+    match unwritten {
+        None => Ok(ExitCode::from(code)),
+        // A pipe to `head`: it has what it wanted.
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(FAILED)),
+        Some(error) => Err(Failure::answer(format!("can't write the answer to stdout: {error}"))),
+    }
+}
+
+/// What an event means beside being shown.
+fn note(event: &EventBody, code: &mut u8, questions: &mut Option<Questions>) {
+    match event {
+        EventBody::Complete { .. } => *code = 0,
+        EventBody::Error { error } => *code = error.exit_code(),
+        EventBody::Permission(request) => {
+            if let Some(questions) = questions {
+                questions.asked(request.clone());
+            }
+        }
+        EventBody::PermissionResolved(resolution) => {
+            if let Some(questions) = questions {
+                questions.resolved(&resolution.id);
+            }
+        }
+        _ => {}
+    }
+}
+
+async fn next_answer(questions: &mut Option<Questions>) -> (String, Option<String>) {
+    match questions {
+        Some(questions) => questions.next_answer().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the other end of stdout is closed: then an agent that says nothing for a while need not
+/// work on until it does.
+fn reader_has_gone() -> bool {
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+        && fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR))
+}

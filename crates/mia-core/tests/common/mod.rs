@@ -1,0 +1,288 @@
+//! A core on a store of its own, with a plugin that does what the prompt says.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use mia_api::{
+    Cause, ConversationId, DispatchOptions, DispatchResult, ErrorCode, Event, EventBody,
+    NoticeKind, OptionKind, PermissionOption, PermissionRequest, PluginError, StopReason, TaskId,
+    ToolCallInfo, ToolResultInfo, Usage,
+};
+use mia_config::Config;
+use mia_core::{Core, CoreSetup, DispatchRequest, Registry, TaskEvents};
+use mia_host::{Supervisor, SupervisorProgram};
+use mia_plugin::{
+    CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services,
+};
+use mia_store::{OpenOptions, Store};
+use tempfile::TempDir;
+use tokio::sync::{Notify, Semaphore, watch};
+
+/// What the puppet and its test share.
+#[derive(Debug)]
+pub struct Strings {
+    /// One permit lets one `gate` step go on.
+    pub gate: Semaphore,
+    /// Told each time that a dispatch stands at a gate.
+    pub at_gate: Notify,
+    /// How many dispatches run now, and the most that ever did.
+    pub running: AtomicUsize,
+    pub most: AtomicUsize,
+    abort: watch::Sender<Option<TaskId>>,
+}
+
+/// A plugin that does what the prompt's lines say: `say TEXT`, `long N`, `tool`, `gate`, `ask`, `fail`,
+/// `panic`, `usage N`, `notice TEXT`, `turns`.
+#[derive(Debug, Clone)]
+pub struct Puppet {
+    name: &'static str,
+    pub strings: Arc<Strings>,
+}
+
+impl Puppet {
+    pub fn new(name: &'static str) -> Self {
+        let strings = Strings {
+            gate: Semaphore::new(0),
+            at_gate: Notify::new(),
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            abort: watch::Sender::new(None),
+        };
+        Self { name, strings: Arc::new(strings) }
+    }
+
+    async fn play(
+        &self,
+        dispatch: &Dispatch,
+        events: &EventSink,
+    ) -> Result<DispatchResult, PluginError> {
+        let mut result = DispatchResult {
+            content: String::new(),
+            usage: None,
+            session_id: None,
+            tool_calls: Vec::new(),
+            duration_ms: 0,
+            task_id: dispatch.options.task_id.clone(),
+            conversation_id: dispatch.options.conversation_id.clone(),
+            plugin: "whatever".into(),
+            model: Some("puppet-1".into()),
+            cost_usd: None,
+            stop_reason: StopReason::EndTurn,
+            attempts: Vec::new(),
+            files_changed: Vec::new(),
+            context_reset: false,
+            warnings: Vec::new(),
+        };
+        for line in dispatch.prompt.lines() {
+            let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match step {
+                "say" => {
+                    result.content.push_str(rest);
+                    let _ = events.send(EventBody::token(rest)).await;
+                }
+                "long" => {
+                    // Each piece by itself, for neighbours would be joined.
+                    for _ in 0..rest.parse().unwrap() {
+                        let text = "x".repeat(10 * 1024);
+                        result.content.push_str(&text);
+                        let _ = events.send(EventBody::token(text)).await;
+                        let _ = events.send(EventBody::notice(NoticeKind::Warning, "n")).await;
+                    }
+                }
+                "think" => {
+                    let _ = events.send(EventBody::thought(rest)).await;
+                }
+                "tool" => {
+                    let call = ToolCallInfo { id: "t".into(), name: "x".into(), ..Default::default() };
+                    let _ = events.send(EventBody::ToolCall(call)).await;
+                    let done = ToolResultInfo { id: "t".into(), ..Default::default() };
+                    let _ = events.send(EventBody::ToolResult(done)).await;
+                }
+                "gate" => {
+                    self.strings.at_gate.notify_one();
+                    self.strings.gate.acquire().await.unwrap().forget();
+                }
+                "ask" => {
+                    let option = |id: &str, kind| PermissionOption {
+                        id: id.into(),
+                        name: id.into(),
+                        kind,
+                    };
+                    let question = PermissionRequest {
+                        id: "q".into(),
+                        tool_call_id: "t".into(),
+                        title: "may I?".into(),
+                        options: vec![
+                            option("yes", OptionKind::AllowOnce),
+                            option("no", OptionKind::RejectOnce),
+                        ],
+                    };
+                    let answer =
+                        mia_plugin::ask(events, dispatch.permissions.as_ref(), question).await;
+                    let option = answer.unwrap().option_id.unwrap_or_else(|| "nothing".into());
+                    result.content.push_str(&option);
+                    let _ = events.send(EventBody::token(option)).await;
+                }
+                "usage" => {
+                    let n = rest.parse().unwrap();
+                    let usage = Usage { input_tokens: n, output_tokens: n, ..Usage::default() };
+                    result.usage = Some(usage);
+                }
+                "notice" => {
+                    let _ = events.send(EventBody::notice(NoticeKind::Warning, rest)).await;
+                }
+                "fail" => {
+                    return Err(PluginError::new(ErrorCode::ProviderError, "whatever", rest));
+                }
+                "panic" => panic!("the puppet was told to"),
+                "turns" => {
+                    let said = dispatch.earlier_turns.to_string();
+                    result.content.push_str(&said);
+                    let _ = events.send(EventBody::token(said)).await;
+                }
+                other => panic!("unknown step {other}"),
+            }
+        }
+        Ok(result)
+    }
+}
+
+impl CodingPlugin for Puppet {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn version(&self) -> &str {
+        "1"
+    }
+
+    fn initialize(
+        &self,
+        _config: PluginConfig,
+        _services: Services,
+    ) -> BoxFuture<'_, Result<(), PluginError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn dispatch(
+        &self,
+        dispatch: Dispatch,
+        events: EventSink,
+    ) -> BoxFuture<'_, Result<DispatchResult, PluginError>> {
+        Box::pin(async move {
+            let now = self.strings.running.fetch_add(1, Ordering::SeqCst) + 1;
+            self.strings.most.fetch_max(now, Ordering::SeqCst);
+            let mut abort = self.strings.abort.subscribe();
+            let mine = Some(dispatch.options.task_id.clone());
+            let outcome = tokio::select! {
+                outcome = self.play(&dispatch, &events) => outcome,
+                _ = abort.wait_for(|task| *task == mine) => {
+                    Err(PluginError::new(ErrorCode::Aborted, "whatever", "aborted")
+                        .with_cause(Cause::Requested))
+                }
+            };
+            self.strings.running.fetch_sub(1, Ordering::SeqCst);
+            outcome
+        })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Probe> {
+        Box::pin(async { Probe::default() })
+    }
+
+    fn get_session<'a>(
+        &'a self,
+        _conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn clear_session<'a>(
+        &'a self,
+        _conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            self.strings.abort.send_replace(Some(task.clone()));
+        })
+    }
+
+    fn running_task_count(&self) -> usize {
+        self.strings.running.load(Ordering::SeqCst)
+    }
+
+    fn cleanup(&self, _max_age: Duration) -> BoxFuture<'_, usize> {
+        Box::pin(async { 0 })
+    }
+}
+
+/// A core with one puppet, on a database that several may share.
+pub struct House {
+    pub core: Core,
+    pub puppet: Puppet,
+}
+
+pub async fn house(folder: &TempDir, config: Config, options: OpenOptions) -> House {
+    let puppet = Puppet::new("puppet");
+    let mut registry = Registry::new();
+    registry.register("puppet", puppet.clone()).unwrap();
+    let core = Core::open(CoreSetup {
+        registry,
+        config,
+        store: Store::open(folder.path().join("mia.db"), options).await.unwrap(),
+        supervisor: Supervisor::new(SupervisorProgram::default()),
+        environment: Environment::default(),
+        installed_agents: None,
+    })
+    .await
+    .unwrap();
+    House { core, puppet }
+}
+
+pub async fn simple_house(folder: &TempDir) -> House {
+    house(folder, Config::default(), OpenOptions::default()).await
+}
+
+pub fn request(conversation: &str, prompt: &str) -> DispatchRequest {
+    DispatchRequest {
+        prompt: prompt.into(),
+        plugin: Some("puppet".into()),
+        options: DispatchOptions::new(
+            TaskId::generate(),
+            conversation.parse().unwrap(),
+            PathBuf::from("/"),
+        ),
+        environment: Environment::default(),
+        attended: false,
+    }
+}
+
+/// All events of a task, to the end.
+pub async fn all(mut events: TaskEvents) -> Vec<Event> {
+    let mut seen = Vec::new();
+    while let Some(event) = events.next().await {
+        seen.push(event);
+    }
+    seen
+}
+
+/// The kinds of events, joined.
+pub fn kinds(events: &[Event]) -> String {
+    events.iter().map(|e| e.body.kind()).collect::<Vec<_>>().join(" ")
+}
+
+/// The next event that fits.
+pub async fn until(events: &mut TaskEvents, fits: impl Fn(&EventBody) -> bool) -> EventBody {
+    while let Some(event) = events.next().await {
+        if fits(&event.body) {
+            return event.body;
+        }
+    }
+    panic!("the task ended before")
+}
