@@ -46,8 +46,7 @@ pub(crate) fn run(repository: &Repository, args: &Args) -> Result<bool, Failure>
         let names: Vec<_> = lines::ALL.iter().map(|line| line.name).collect();
         return Err(format!("there is no such line; there are {}", names.join(", ")).into());
     }
-    eprintln!("building release programs");
-    let programs = Programs::build(repository)?;
+    let programs = Programs::new(repository);
     measure::adopt_orphans()?;
     let scratch = tempfile::tempdir()?;
     let mut rows: Vec<Row> = Vec::new();

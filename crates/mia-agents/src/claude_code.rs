@@ -51,6 +51,8 @@ struct Telling {
     thoughts: bool,
     /// It ended as a whole one does, or was not streamed.
     whole: bool,
+    /// Its text is to stand apart from that of the message before.
+    apart: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -213,6 +215,7 @@ impl ClaudeCode {
                     match parent {
                         Some(parent) => out.sub_agent_token(parent, &text.0),
                         None => {
+                            self.stand_apart(out);
                             self.telling.streamed += text.0.len();
                             self.telling.open_text = true;
                             out.token(&text.0);
@@ -244,12 +247,23 @@ impl ClaudeCode {
             self.telling.open_text = true;
         } else {
             out.begin_message();
+            // What goes on after a cut may begin within a word.
+            self.telling.apart = last.whole;
         }
         if last.thoughts && !last.whole {
             out.notice(NoticeKind::Retry, "claude's message was cut; it may think the same again");
         }
         self.telling.id = id.map(str::to_owned);
         self.telling.whole = whole;
+    }
+
+    /// The texts of two messages are two paragraphs: claude has none of its own between them.
+    fn stand_apart(&mut self, out: &mut Out) {
+        let apart = std::mem::take(&mut self.telling.apart);
+        if apart && !out.content().is_empty() && !out.content().ends_with('\n') {
+            out.token("\n\n");
+            out.begin_message();
+        }
     }
 
     /// A whole block of a message. What of it came as deltas is not said again.
@@ -279,6 +293,7 @@ impl ClaudeCode {
                 ("text", Some(text), _) => match parent {
                     Some(parent) => out.sub_agent_token(parent, &text.0),
                     None => {
+                        self.stand_apart(out);
                         out.token(text.0.get(already..).unwrap_or_default());
                         // It is final now.
                         self.telling.open_text = false;

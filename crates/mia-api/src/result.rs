@@ -79,3 +79,33 @@ pub struct DispatchResult {
     #[serde(default)]
     pub warnings: Vec<String>,
 }
+
+impl DispatchResult {
+    /// An answer with nothing else known about it. The dispatcher fills in what it knows better:
+    /// the ids, the plugin's name, the time and the attempts.
+    #[must_use]
+    pub fn new(
+        task_id: TaskId,
+        conversation_id: ConversationId,
+        plugin: impl Into<String>,
+        content: impl Into<String>,
+    ) -> Self {
+        Self {
+            content: content.into(),
+            usage: None,
+            session_id: None,
+            tool_calls: Vec::new(),
+            duration_ms: 0,
+            task_id,
+            conversation_id,
+            plugin: plugin.into(),
+            model: None,
+            cost_usd: None,
+            stop_reason: StopReason::EndTurn,
+            attempts: Vec::new(),
+            files_changed: Vec::new(),
+            context_reset: false,
+            warnings: Vec::new(),
+        }
+    }
+}

@@ -1,11 +1,38 @@
 //! What the commands talk to.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use mia_api::{ConversationId, TaskId};
-use mia_core::{AnswerError, Core, DispatchRequest, Refused, TaskEvents};
+use mia_core::{AnswerError, Core, DispatchRequest, Refused, RegistryError, TaskEvents};
+use mia_plugin::{CodingPlugin, Environment};
+use mia_store::StoreError;
+use serde::Serialize;
 
-use crate::failure::Failure;
+/// A plugin and the agent behind it, as they are now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PluginStatus {
+    /// The name that it is selected by.
+    pub name: String,
+    /// The plugin's own version.
+    pub version: String,
+    /// True for the one that is asked when none is named.
+    pub active: bool,
+    /// False when the configuration disables it.
+    pub enabled: bool,
+    /// True when its agent is there and says its version.
+    pub available: bool,
+    /// What its agent says of itself.
+    pub agent_version: Option<String>,
+    /// The agent's program.
+    pub binary: Option<String>,
+    /// Where the program was found: a setting, a folder, `PATH`.
+    pub found_by: Option<&'static str>,
+    /// Why it is not available.
+    pub problem: Option<String>,
+    /// What to do about that.
+    pub hint: Option<String>,
+}
 
 /// A door to the core. It has one form so far: the core in this process. With the daemon comes a
 /// second one, over its socket; the commands do not see which it is.
@@ -19,11 +46,6 @@ impl Client {
     #[must_use]
     pub fn in_process(core: Core) -> Self {
         Self { core }
-    }
-
-    /// The core itself, for what only this process can tell.
-    pub(crate) fn core(&self) -> &Core {
-        &self.core
     }
 
     /// Hands a prompt over. When this returns, it is on record.
@@ -53,11 +75,63 @@ impl Client {
     }
 
     /// The conversation that was used last in a folder.
-    pub(crate) async fn last_conversation(
+    ///
+    /// # Errors
+    /// When the record can't be read.
+    pub async fn last_conversation(
         &self,
         cwd: &Path,
-    ) -> Result<Option<ConversationId>, Failure> {
-        Ok(self.core.last_conversation(cwd).await?)
+    ) -> Result<Option<ConversationId>, StoreError> {
+        self.core.last_conversation(cwd).await
+    }
+
+    /// Every plugin by name, each agent asked for its version at the same time.
+    pub async fn plugins(&self) -> Vec<PluginStatus> {
+        let active = self.active();
+        let plugins = self.core.registry().iter().map(|(name, plugin)| {
+            let (client, name, plugin) = (self.clone(), name.to_owned(), Arc::clone(plugin));
+            let active = active.as_deref() == Some(&name);
+            tokio::spawn(async move { client.status(&name, plugin.as_ref(), active).await })
+        });
+        let mut statuses = Vec::new();
+        for status in plugins.collect::<Vec<_>>() {
+            // A plugin that panics is left out.
+            statuses.extend(status.await);
+        }
+        statuses
+    }
+
+    /// One plugin, its agent asked for its version.
+    ///
+    /// # Errors
+    /// When there is no such plugin.
+    pub async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
+        let plugin = self.core.registry().get(name)?;
+        let active = self.active().as_deref() == Some(name);
+        Ok(self.status(name, plugin.as_ref(), active).await)
+    }
+
+    async fn status(&self, name: &str, plugin: &dyn CodingPlugin, active: bool) -> PluginStatus {
+        let probe = plugin.probe().await;
+        PluginStatus {
+            name: name.to_owned(),
+            version: plugin.version().to_owned(),
+            active,
+            enabled: self.core.is_enabled(name),
+            available: probe.problem.is_none(),
+            agent_version: probe.version,
+            binary: probe.binary.map(|path| path.display().to_string()),
+            found_by: probe.found_by,
+            problem: probe.problem,
+            hint: probe.hint,
+        }
+    }
+
+    /// The plugin that is asked when none is named.
+    fn active(&self) -> Option<String> {
+        let environment = Environment::of_this_process();
+        let plugin = self.core.choose(None, &environment, Path::new("/")).ok()?;
+        Some(plugin.name().to_owned())
     }
 
     /// Ends everything that this process has started, and returns when it is gone.

@@ -1,6 +1,5 @@
 //! How a command fails: what is said on stderr, and the exit status.
 
-use std::fmt;
 use std::process::ExitCode;
 
 use mia_api::PluginError;
@@ -8,28 +7,45 @@ use mia_config::{ConfigErrors, EditError, KeyError, PathsError};
 use mia_core::{NoPlugin, OpenError, Refused, RegistryError};
 use mia_store::StoreError;
 
+use crate::mistake;
+use crate::terminal::{Terminal, clean_lines, write};
+
 /// Something that ends a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
+    /// Mistakes in the configuration, below the message.
+    mistakes: Option<ConfigErrors>,
+    /// What to do, one line each.
     help: Option<String>,
     code: u8,
 }
 
+/// An agent was asked, and it failed or its answer could not be given.
+const FAILED: u8 = 1;
 /// Bad usage or configuration.
 const USAGE: u8 = 2;
 /// Nothing could be started.
 const ENVIRONMENT: u8 = 3;
 
 impl Failure {
+    fn new(message: impl Into<String>, code: u8) -> Self {
+        Self { message: message.into(), mistakes: None, help: None, code }
+    }
+
+    /// There was an answer, and it could not be given: status 1.
+    pub(crate) fn answer(message: impl Into<String>) -> Self {
+        Self::new(message, FAILED)
+    }
+
     /// The person can mend it on the command line or in the configuration: status 2.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, code: USAGE }
+        Self::new(message, USAGE)
     }
 
     /// Something around Mia is missing or broken: status 3.
     pub(crate) fn environment(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None, code: ENVIRONMENT }
+        Self::new(message, ENVIRONMENT)
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -37,25 +53,32 @@ impl Failure {
         self
     }
 
+    fn with_mistakes(mut self, mistakes: ConfigErrors) -> Self {
+        self.mistakes = Some(mistakes);
+        self
+    }
+
+    /// Tells it on stderr. On a terminal mistakes are shown in their lines.
     pub(crate) fn report(&self) {
-        // There is nowhere to tell that stderr is closed.
-        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{self}\n"));
+        let terminal = Terminal::of_stderr();
+        let mut text = terminal.error(&clean_lines(&self.message));
+        if let Some(mistakes) = &self.mistakes {
+            text.push('\n');
+            if terminal.there {
+                text.push_str(&mistake::in_their_lines(mistakes, terminal));
+            } else {
+                text.push_str(&mistakes.to_string());
+            }
+        }
+        for line in self.help.iter().flat_map(|help| help.lines()) {
+            text.push_str(&format!("\n  {line}"));
+        }
+        text.push('\n');
+        write(&text);
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        if let Some(help) = &self.help {
-            for line in help.lines() {
-                write!(f, "\n  {line}")?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -67,7 +90,7 @@ impl From<PathsError> for Failure {
 
 impl From<ConfigErrors> for Failure {
     fn from(errors: ConfigErrors) -> Self {
-        Self::usage(format!("the configuration has mistakes\n{errors}"))
+        Self::usage("the configuration has mistakes").with_mistakes(errors)
     }
 }
 
@@ -79,7 +102,20 @@ impl From<KeyError> for Failure {
 
 impl From<EditError> for Failure {
     fn from(error: EditError) -> Self {
-        Self::usage(format!("can't {error}"))
+        match error {
+            EditError::Key(error) => error.into(),
+            EditError::Folder(error) => error.into(),
+            EditError::Value(mistakes) => {
+                Self::usage("that value doesn't fit").with_mistakes(mistakes)
+            }
+            EditError::Invalid(mistakes) => {
+                Self::usage("the file has mistakes; fix them first").with_mistakes(mistakes)
+            }
+            EditError::Rejected(mistakes) => {
+                Self::usage("that would leave the file invalid").with_mistakes(mistakes)
+            }
+            other => Self::usage(format!("can't {other}")),
+        }
     }
 }
 
@@ -134,7 +170,7 @@ impl From<Refused> for Failure {
 
 /// What a failed dispatch says on stderr: what happened, what the agent said, what to do.
 pub(crate) fn describe(error: &PluginError) -> String {
-    let mut text = format!("error: {}: {}", error.plugin_name, error.message);
+    let mut text = format!("{}: {}", error.plugin_name, error.message);
     if let Some(detail) = &error.detail {
         text.push_str(&format!("\n  {detail}"));
     }

@@ -13,11 +13,14 @@ mod config;
 mod failure;
 mod log;
 mod manual;
+mod mistake;
 mod plugin;
 mod program;
 mod setup;
 mod table;
+mod terminal;
+mod time;
 
 pub use args::command;
-pub use client::Client;
+pub use client::{Client, PluginStatus};
 pub use program::{Program, run};

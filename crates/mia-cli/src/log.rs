@@ -11,6 +11,7 @@ use crate::manual::{print, print_json};
 use crate::program::block_on;
 use crate::setup;
 use crate::table::aligned;
+use crate::time::{ago, took};
 
 /// How many characters of a prompt are listed.
 const PROMPT: usize = 60;
@@ -54,7 +55,7 @@ fn list(tasks: &[TaskSummary]) -> String {
                 ago(now.saturating_sub(then)),
                 task.plugin.clone().unwrap_or_default(),
                 outcome,
-                task.duration_ms.map(short_time).unwrap_or_default(),
+                task.duration_ms.map(|ms| took(Duration::from_millis(ms))).unwrap_or_default(),
                 first_line(&task.prompt),
             ]
         })
@@ -70,23 +71,4 @@ fn first_line(prompt: &str) -> String {
         shown.push('…');
     }
     shown
-}
-
-/// How long ago, for people.
-fn ago(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..172_800 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
-}
-
-fn short_time(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        10_000..120_000 => format!("{} s", ms / 1000),
-        _ => format!("{} min", ms / 60_000),
-    }
 }

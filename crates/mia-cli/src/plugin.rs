@@ -1,6 +1,7 @@
 //! `mia plugin`: see, choose and try agents.
 
-use std::path::Path;
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,16 +10,17 @@ use mia_api::{
     TaskId,
 };
 use mia_core::{DispatchRequest, RegistryError};
-use mia_plugin::{CodingPlugin, Environment, Probe};
-use serde::Serialize;
+use mia_plugin::Environment;
 
 use crate::args::PluginAction;
-use crate::client::Client;
+use crate::client::{Client, PluginStatus};
 use crate::failure::{Failure, describe};
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
 use crate::setup;
 use crate::table::aligned;
+use crate::terminal::{Terminal, clean_lines, write};
+use crate::time::took;
 
 /// How long a test may take.
 const TEST: Duration = Duration::from_secs(120);
@@ -28,13 +30,13 @@ pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, F
         PluginAction::Switch { name } => switch(program, &name),
         PluginAction::List { json } => block_on(async {
             let client = setup::client(program).await?;
-            let plugins = all(&client).await;
+            let plugins = client.plugins().await;
             client.close().await;
             if json { print_json(&plugins) } else { print(list(&plugins).as_bytes()) }
         }),
         PluginAction::Info { name, json } => block_on(async {
             let client = setup::client(program).await?;
-            let found = one(&client, &name).await;
+            let found = client.plugin(&name).await;
             client.close().await;
             let found = found?;
             if json { print_json(&found) } else { print(info(&found).as_bytes()) }
@@ -48,81 +50,7 @@ pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, F
     }
 }
 
-/// A plugin as it is listed.
-#[derive(Debug, Serialize)]
-struct Listed {
-    name: String,
-    /// The plugin's own version.
-    version: String,
-    /// True for the one that is asked when none is named.
-    active: bool,
-    enabled: bool,
-    available: bool,
-    /// What its agent says of itself.
-    agent_version: Option<String>,
-    binary: Option<String>,
-    found_by: Option<&'static str>,
-    problem: Option<String>,
-    hint: Option<String>,
-}
-
-/// Every plugin, each agent asked for its version at the same time.
-async fn all(client: &Client) -> Vec<Listed> {
-    let core = client.core();
-    let active = active(client);
-    let probes = core.registry().iter().map(|(name, plugin)| {
-        let (name, plugin) = (name.to_owned(), std::sync::Arc::clone(plugin));
-        tokio::spawn(async move {
-            let probe = plugin.probe().await;
-            (name, plugin, probe)
-        })
-    });
-    let mut plugins = Vec::new();
-    for probe in probes.collect::<Vec<_>>() {
-        if let Ok((name, plugin, probe)) = probe.await {
-            let is_active = active.as_deref() == Some(&name);
-            plugins.push(listed(client, plugin.as_ref(), &name, is_active, probe));
-        }
-    }
-    plugins
-}
-
-async fn one(client: &Client, name: &str) -> Result<Listed, Failure> {
-    let plugin = client.core().registry().get(name)?;
-    let is_active = active(client).as_deref() == Some(name);
-    let probe = plugin.probe().await;
-    Ok(listed(client, plugin.as_ref(), name, is_active, probe))
-}
-
-fn listed(
-    client: &Client,
-    plugin: &dyn CodingPlugin,
-    name: &str,
-    active: bool,
-    probe: Probe,
-) -> Listed {
-    Listed {
-        name: name.to_owned(),
-        version: plugin.version().to_owned(),
-        active,
-        enabled: client.core().is_enabled(name),
-        available: probe.problem.is_none(),
-        agent_version: probe.version,
-        binary: probe.binary.map(|path| path.display().to_string()),
-        found_by: probe.found_by,
-        problem: probe.problem,
-        hint: probe.hint,
-    }
-}
-
-/// The plugin that is asked when none is named.
-fn active(client: &Client) -> Option<String> {
-    let environment = Environment::of_this_process();
-    let plugin = client.core().choose(None, &environment, Path::new("/")).ok()?;
-    Some(plugin.name().to_owned())
-}
-
-fn list(plugins: &[Listed]) -> String {
+fn list(plugins: &[PluginStatus]) -> String {
     let rows: Vec<_> = plugins
         .iter()
         .map(|plugin| {
@@ -144,7 +72,7 @@ fn list(plugins: &[Listed]) -> String {
     aligned(&rows)
 }
 
-fn info(plugin: &Listed) -> String {
+fn info(plugin: &PluginStatus) -> String {
     let row = |name: &str, value: &str| vec![name.to_owned(), value.to_owned()];
     let yes = |flag: bool| if flag { "yes" } else { "no" };
     let mut rows = vec![
@@ -179,12 +107,30 @@ fn switch(program: &Program, name: &str) -> Result<ExitCode, Failure> {
     print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())
 }
 
+/// Asks in an empty folder of its own: the agent sees no project, and `--continue` never finds the
+/// test.
 async fn test(
     client: &Client,
     name: Option<String>,
 ) -> Result<Result<Box<DispatchResult>, Box<PluginError>>, Failure> {
-    let cwd = setup::working_directory(None)?;
-    let mut options = DispatchOptions::new(TaskId::generate(), ConversationId::generate(), cwd);
+    let task = TaskId::generate();
+    let folder = setup::paths()?.runs_dir.join(task.as_str());
+    fs::create_dir_all(&folder).map_err(|error| {
+        Failure::environment(format!("can't make the folder {}: {error}", folder.display()))
+    })?;
+    let outcome = test_in(client, name, task, folder.clone()).await;
+    // What the agent may have left there is not worth a message.
+    let _ = fs::remove_dir_all(&folder);
+    outcome
+}
+
+async fn test_in(
+    client: &Client,
+    name: Option<String>,
+    task: TaskId,
+    folder: PathBuf,
+) -> Result<Result<Box<DispatchResult>, Box<PluginError>>, Failure> {
+    let mut options = DispatchOptions::new(task, ConversationId::generate(), folder);
     options.permissions = Some(PermissionPolicy::ReadOnly);
     options.timeout_ms = Some(u64::try_from(TEST.as_millis()).unwrap_or(u64::MAX));
     options.skip_context = true;
@@ -216,8 +162,9 @@ fn tested(
             let model = result.model.as_ref().map(|m| format!(" with {m}")).unwrap_or_default();
             let first = result.content.lines().next().unwrap_or_default();
             let text = format!(
-                "{} works: it answered {first:?}{model} in {} ms\n",
-                result.plugin, result.duration_ms
+                "{} works: it answered {first:?}{model} in {}\n",
+                result.plugin,
+                took(Duration::from_millis(result.duration_ms))
             );
             print(text.as_bytes())
         }
@@ -225,10 +172,8 @@ fn tested(
             if json {
                 print_json(&error)?;
             } else {
-                let _ = std::io::Write::write_all(
-                    &mut std::io::stderr(),
-                    format!("{}\n", describe(&error)).as_bytes(),
-                );
+                let text = Terminal::of_stderr().error(&clean_lines(&describe(&error)));
+                write(&format!("{text}\n"));
             }
             Ok(ExitCode::from(error.exit_code()))
         }

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use mia_plugin::CodingPlugin;
 
+/// The shortest word that a name is known by, in bytes.
+const SHORTEST: usize = 3;
+
 /// Why a plugin could not be registered or found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
@@ -83,9 +86,23 @@ impl Registry {
     pub fn get(&self, name: &str) -> Result<&Arc<dyn CodingPlugin>, RegistryError> {
         self.plugins.get(name).ok_or_else(|| RegistryError::Unknown {
             name: name.to_owned(),
-            nearest: mia_config::nearest(name, self.names()).map(str::to_owned),
+            nearest: self.nearest(name).map(str::to_owned),
             known: self.names().map(str::to_owned).collect(),
         })
+    }
+
+    /// The name that was probably meant: one that is spelled alike, else the only one that holds
+    /// the word or is held by it (`claude` for `claude-code`).
+    fn nearest(&self, name: &str) -> Option<&str> {
+        if let Some(nearest) = mia_config::nearest(name, self.names()) {
+            return Some(nearest);
+        }
+        let word = name.to_ascii_lowercase();
+        let mut alike = self.names().filter(|n| {
+            word.len() >= SHORTEST && (n.contains(&word) || word.contains(*n))
+        });
+        let found = alike.next()?;
+        alike.next().is_none().then_some(found)
     }
 
     /// All names, sorted.

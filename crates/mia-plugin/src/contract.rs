@@ -76,14 +76,17 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
     /// What is known of the agent on this machine. Answers within 5 s.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 
-    /// The agent's session of a conversation, the one used last where there are several.
+    /// The agent's session of a conversation, the one used last where there are several. None for
+    /// a plugin without sessions.
     ///
     /// # Errors
     /// When the record can't be read.
     fn get_session<'a>(
         &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<Option<String>, PluginError>>;
+        _conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Forgets the agent's sessions of a conversation. The next turn begins a fresh one.
     ///
@@ -91,8 +94,10 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
     /// When the record can't be written.
     fn clear_session<'a>(
         &'a self,
-        conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<(), PluginError>>;
+        _conversation: &'a ConversationId,
+    ) -> BoxFuture<'a, Result<(), PluginError>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Ends a running dispatch. Returns when whatever it had started is gone; the dispatch itself
     /// then returns ABORTED. Unknown or ended tasks are left alone (M-24).
@@ -103,7 +108,9 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
 
     /// Forgets sessions that were not used for that long and returns how many; a store error
     /// removes nothing and returns 0.
-    fn cleanup(&self, max_age: Duration) -> BoxFuture<'_, usize>;
+    fn cleanup(&self, _max_age: Duration) -> BoxFuture<'_, usize> {
+        Box::pin(async { 0 })
+    }
 }
 
 /// One prompt with all that belongs to it.

@@ -5,12 +5,16 @@
 //! - [`SpawnPlugin`] is a [`CodingPlugin`] for any CLI that prints one JSON object a line; what
 //!   makes one CLI different from another is its [`CliAdapter`].
 //! - [`DispatchCallbacks`] are the page's five callbacks, as a view of the events.
+//! - `conformance`, with the feature of that name, is the suite that every plugin has to pass.
 
 mod callbacks;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod permissions;
 mod sessions;
 mod sink;
+mod slots;
 mod spawn;
 mod weight;
 
@@ -19,6 +23,7 @@ pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, P
 pub use permissions::{Nobody, Permissions, ask};
 pub use sessions::{SessionKey, SessionRecord, Sessions, SessionsError};
 pub use sink::{EventSink, EventStream, SinkError, event_channel};
+pub use slots::{Slot, Slots};
 pub use spawn::{
     Call, CliAdapter, Exit, Interrupt, Launch, Noise, Out, Profile, SpawnPlugin, Terminal,
 };

@@ -45,7 +45,10 @@ CREATE INDEX tasks_of_conversation ON tasks (conversation_id, place);
 CREATE INDEX tasks_of_plugin ON tasks (plugin, place);
 CREATE INDEX tasks_in_folder ON tasks (cwd, place);
 CREATE INDEX tasks_by_time ON tasks (created_at);
-CREATE INDEX tasks_unfinished ON tasks (conversation_id, place)
+-- Partial indexes are as small as what they hold; queries repeat their words.
+CREATE INDEX tasks_unfinished ON tasks (place)
+    WHERE status IN ('queued', 'running');
+CREATE INDEX tasks_in_queue ON tasks (conversation_id, place)
     WHERE status IN ('queued', 'running');
 CREATE INDEX tasks_failed ON tasks (place)
     WHERE status IN ('failed', 'interrupted');

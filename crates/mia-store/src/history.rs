@@ -257,6 +257,10 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
     }
     if let Some(since) = filter.since {
         query.push(" AND created_at >= ").push_bind(since);
+        // A bound for the walk, found by the index over times; the plus keeps SQLite from walking
+        // over all tasks to find it.
+        query.push(" AND place >= (SELECT MIN(+place) FROM tasks WHERE created_at >= ");
+        query.push_bind(since).push(")");
     }
     if let Some(text) = &filter.grep {
         let mut pattern = String::with_capacity(text.len() + 2);

@@ -167,8 +167,9 @@ fn dispatch(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
 
 /// `mia --version` beside `true`.
 fn version(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
+    let program = setting.programs.mia()?;
     let pairs = repeated(setting, 20, || {
-        let mia = run(Command::new(&setting.programs.mia).arg("--version"), "")?;
+        let mia = run(Command::new(&program).arg("--version"), "")?;
         Ok((mia, run(&mut Command::new("true"), "")?))
     })?;
     let row = pairs.row("version", "mia --version", "ms").of(
@@ -181,6 +182,7 @@ fn version(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
 
 /// `mia ask` in one process beside the agent itself: the first time ever, and later.
 fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
+    let (mia, agent) = (setting.programs.mia()?, setting.programs.fakecli()?);
     let steps = ["read-line".to_owned(), child::init(), child::result()];
     let script = Script::write(setting.folder, "ask", &steps)?;
     let mut homes = 0;
@@ -188,18 +190,18 @@ fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
         homes += 1;
         let home = setting.folder.join(format!("home-{homes}"));
         fs::create_dir(&home)?;
-        let binary = serde_json::to_string(&setting.programs.fakecli.to_string_lossy())?;
+        let binary = serde_json::to_string(&agent.to_string_lossy())?;
         let config = format!("plugins:\n  claude-code:\n    binary: {binary}\n");
         fs::write(home.join("config.yaml"), config)?;
         Ok::<_, Failure>(home)
     };
     let asked = |home: &Path| {
-        let mut mia = script.command(&setting.programs.mia);
-        mia.current_dir(setting.folder)
+        let mut ask = script.command(&mia);
+        ask.current_dir(setting.folder)
             .env("MIA_HOME", home)
             .env("HOME", home);
         let ours = run(
-            mia.args([
+            ask.args([
                 "ask",
                 "--no-daemon",
                 "--quiet",
@@ -209,7 +211,7 @@ fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
             ]),
             "",
         )?;
-        let reference = run(&mut script.command(&setting.programs.fakecli), "{}\n")?;
+        let reference = run(&mut script.command(&agent), "{}\n")?;
         Ok((ours, reference))
     };
     let used = home()?;
@@ -284,7 +286,7 @@ fn many(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
 
 /// The size of the program.
 fn size(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
-    let megabytes = fs::metadata(&setting.programs.mia)?.len() as f64 / 1e6;
+    let megabytes = fs::metadata(setting.programs.mia()?)?.len() as f64 / 1e6;
     Ok(vec![Row {
         line: "size",
         what: "the program mia, stripped".to_owned(),

@@ -13,7 +13,7 @@ use crate::Failure;
 /// What a line is measured with.
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
-    pub(crate) programs: &'a Programs,
+    pub(crate) programs: &'a Programs<'a>,
     /// A folder of the line's own.
     pub(crate) folder: &'a Path,
     pub(crate) runs: u32,
@@ -49,8 +49,11 @@ impl Setting<'_> {
         mode: &str,
         args: &[&str],
     ) -> Result<Run, Failure> {
-        let mut command = script.command(&self.programs.bench);
-        run(command.arg(mode).arg(&self.programs.fakecli).args(args), "")
+        let mut command = script.command(&self.programs.bench()?);
+        run(
+            command.arg(mode).arg(self.programs.fakecli()?).args(args),
+            "",
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! The release programs that are measured.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -8,29 +9,53 @@ use serde_json::Value;
 use crate::Failure;
 use crate::repository::Repository;
 
-/// Where they are.
+/// Builds each program when it is first asked for, so that a line that doesn't need one is measured
+/// though it doesn't build.
 #[derive(Debug)]
-pub(crate) struct Programs {
-    /// The product.
-    pub(crate) mia: PathBuf,
-    /// The subjects and references that are no `mia`.
-    pub(crate) bench: PathBuf,
-    /// The scripted agent.
-    pub(crate) fakecli: PathBuf,
+pub(crate) struct Programs<'a> {
+    repository: &'a Repository,
+    mia: OnceCell<PathBuf>,
+    bench: OnceCell<PathBuf>,
+    fakecli: OnceCell<PathBuf>,
 }
 
-impl Programs {
-    /// Builds them.
-    pub(crate) fn build(repository: &Repository) -> Result<Self, Failure> {
-        // By itself, so that no other crate adds features to it.
-        let mia = build(repository, "mia-cli", "mia")?;
-        let bench = build(repository, "mia-bench", "mia-bench")?;
-        let fakecli = build(repository, "mia-testkit", "fakecli")?;
-        Ok(Self {
-            mia,
-            bench,
-            fakecli,
-        })
+impl<'a> Programs<'a> {
+    pub(crate) fn new(repository: &'a Repository) -> Self {
+        Self {
+            repository,
+            mia: OnceCell::new(),
+            bench: OnceCell::new(),
+            fakecli: OnceCell::new(),
+        }
+    }
+
+    /// The product. Built by itself, so that no other crate adds features to it.
+    pub(crate) fn mia(&self) -> Result<PathBuf, Failure> {
+        self.once(&self.mia, "mia-cli", "mia")
+    }
+
+    /// The subjects and references that are no `mia`.
+    pub(crate) fn bench(&self) -> Result<PathBuf, Failure> {
+        self.once(&self.bench, "mia-bench", "mia-bench")
+    }
+
+    /// The scripted agent.
+    pub(crate) fn fakecli(&self) -> Result<PathBuf, Failure> {
+        self.once(&self.fakecli, "mia-testkit", "fakecli")
+    }
+
+    fn once(
+        &self,
+        cell: &OnceCell<PathBuf>,
+        package: &str,
+        program: &str,
+    ) -> Result<PathBuf, Failure> {
+        if let Some(path) = cell.get() {
+            return Ok(path.clone());
+        }
+        eprintln!("building {program}");
+        let path = build(self.repository, package, program)?;
+        Ok(cell.get_or_init(|| path).clone())
     }
 }
 

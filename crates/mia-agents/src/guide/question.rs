@@ -164,6 +164,7 @@ fn about(low: &str) -> Question {
     ]) {
         Question::Changed
     } else if has(&["overview", "structure", "summary", "languages"])
+        || (has(&["how"]) && has(&["build", "compile", "install", "run", "start", "test"]))
         || (has(&[
             "explain",
             "describe",
@@ -352,6 +353,7 @@ mod tests {
             ("what is this repository?", Question::Overview),
             ("Explain this repo", Question::Overview),
             ("give me an overview", Question::Overview),
+            ("how do I build this?", Question::Overview),
             ("What changed?", Question::Changed),
             ("show me what changed", Question::Changed),
             ("git status", Question::Changed),
@@ -393,6 +395,7 @@ mod tests {
             ("show src/main.rs.", show("src/main.rs", None, None)),
             ("open /etc/hosts", show("/etc/hosts", None, None)),
             ("src/lib.rs", show("src/lib.rs", None, None)),
+            ("how do I fix it?", Question::Unknown),
             ("write me a poem", Question::Unknown),
             ("fix the bug in main.rs", Question::Unknown),
         ] {

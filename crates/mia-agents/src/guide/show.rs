@@ -224,15 +224,14 @@ async fn locate(talk: &mut Talk<'_>, path: &str) -> Result<Option<(Place, String
         .unwrap_or_default()
     };
     if let [only] = alike.as_slice() {
+        let found = shown(Path::new(only));
         talk.say(format!(
-            "There is no `{shown_path}` here, but one further below.
-
-"
+            "There is no `{shown_path}`, but there is `{found}`.\n\n"
         ))
         .await?;
         let real = talk.cwd().join(only);
         // It came from the walk, which follows no links.
-        return Ok(Some((Place { real, inside: true }, shown(Path::new(only)))));
+        return Ok(Some((Place { real, inside: true }, found)));
     }
     let mut text = format!("There is no `{shown_path}` here.\n");
     if !alike.is_empty() {
@@ -245,12 +244,26 @@ async fn locate(talk: &mut Talk<'_>, path: &str) -> Result<Option<(Place, String
     Ok(None)
 }
 
-/// Files whose path ends with that path, at most ten.
+/// Files whose path ends with that path, or that are named so but for the ending, at most ten.
 fn named_like(cwd: &Path, path: &str, budget: &Budget) -> Vec<String> {
     let files = walk::walk(cwd, budget).files;
-    let alike = files.iter().filter(|file| file.path.ends_with(path));
+    let is_alike = |file: &Path| {
+        let stem = file.file_stem().and_then(|stem| stem.to_str());
+        file.ends_with(path) || stem.is_some_and(|stem| stem.eq_ignore_ascii_case(path))
+    };
+    let alike = files
+        .iter()
+        .map(|file| file.path.as_path())
+        .filter(|file| is_alike(file));
+    // What is nearest comes first.
+    let mut alike: Vec<&Path> = alike.collect();
+    alike.sort_by_key(|file| file.components().count());
+    if let Some(first) = alike.first().filter(|file| file.components().count() == 1) {
+        alike = vec![*first];
+    }
     alike
-        .filter_map(|file| file.path.to_str())
+        .into_iter()
+        .filter_map(Path::to_str)
         .take(10)
         .map(str::to_owned)
         .collect()

@@ -95,7 +95,8 @@ pub(super) async fn follow(
                 // It may have been withdrawn in the meantime; then there is nothing to answer.
                 let _ = client.answer(&task, &id, option.as_deref());
                 if let Output::Text(output) = &mut output {
-                    output.set_line_open(option.is_none());
+                    // The person has typed a line end.
+                    output.set_line_open(false);
                 }
                 Ok(())
             }

@@ -97,6 +97,8 @@ impl Questions {
             let line = typed.recv().await.flatten();
             if line.is_none() {
                 self.typed = None;
+                // Ctrl-D leaves the cursor where it was.
+                let _ = self.terminal.write_all(b"\n");
             }
             // What was typed while nothing was asked answers nothing.
             let Some(id) = self.asking.clone() else { continue };

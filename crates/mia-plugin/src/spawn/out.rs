@@ -674,7 +674,10 @@ mod tests {
         out.token("three");
         out.complete(StopReason::EndTurn);
         assert_eq!(out.content(), "before three");
-        let notices = out.take_events().into_iter().filter(|e| e.kind() == "notice");
+        let notices = out
+            .take_events()
+            .into_iter()
+            .filter(|e| e.kind() == "notice");
         assert_eq!(notices.count(), 1);
     }
 

@@ -1,10 +1,12 @@
 //! One child's life: bytes in, events out, until it and all that it started are gone.
 
+use std::time::Duration;
+
 use futures::future::BoxFuture;
 use mia_api::{ErrorCode, Phase, PluginError};
 use mia_host::framing::{LineEvent, LineReader};
 use mia_host::kill::KillReport;
-use mia_host::{Child, ExitStatus, SpawnSpec, StderrTail, SupervisorLost};
+use mia_host::{Child, ExitStatus, SpawnError, SpawnSpec, StderrTail, SupervisorLost};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -12,6 +14,9 @@ use super::adapter::{CliAdapter, Exit};
 use super::failure::{Cut, spawn_failure};
 use super::life::{Life, Next, Start};
 use super::out::{Out, Terminal};
+
+/// How long a start that is not wanted any more is waited for.
+const UNDO: Duration = Duration::from_secs(5);
 
 /// What came of a child.
 #[derive(Debug)]
@@ -38,16 +43,29 @@ pub(super) async fn run<A: CliAdapter>(
     let mut abort = start.abort.clone();
     let mut tail = StderrTail::new(start.stderr_tail);
     let mut life = Life::new(start);
+    let aborted = |out| Ran {
+        out,
+        exit: None,
+        by_us: true,
+        cut: Some(Cut::Aborted),
+        stderr: String::new(),
+    };
+    if *abort.borrow() > 0 {
+        return Ok(aborted(life.out));
+    }
+    let deadline = life.watch.deadline().map(|(at, _)| at);
+    let mut spawning = Box::pin(life.start.supervisor.spawn(spec));
     let child = tokio::select! {
         biased;
-        () = asked_to_end(&mut abort, 0) => {
-            let (cut, stderr) = (Some(Cut::Aborted), String::new());
-            return Ok(Ran { out: life.out, exit: None, by_us: true, cut, stderr });
-        }
-        child = life.start.supervisor.spawn(spec) => {
+        child = &mut spawning => {
             child.map_err(|e| spawn_failure(plugin, &life.start.profile.install, &e))?
         }
-        () = sleep_until(life.watch.deadline().map(|(at, _)| at)) => {
+        () = asked_to_end(&mut abort, 0) => {
+            undo(spawning).await;
+            return Ok(aborted(life.out));
+        }
+        () = sleep_until(deadline) => {
+            undo(spawning).await;
             let message = "the agent could not be started in time";
             let error = PluginError::new(ErrorCode::Timeout, plugin, message);
             return Err(error.with_phase(Phase::Start));
@@ -166,6 +184,19 @@ pub(super) async fn run<A: CliAdapter>(
         cut,
         stderr,
     })
+}
+
+/// Ends a child that is just being started, and waits until it is gone: who asked for the end may
+/// rely on that (M-24).
+async fn undo(spawning: impl Future<Output = Result<Child, SpawnError>>) {
+    let gone = async {
+        if let Ok(child) = spawning.await {
+            // A supervisor that was killed has taken it along.
+            let _ = child.process.sweep().await;
+        }
+    };
+    // A supervisor that does not answer can't be waited for; it sweeps what was dropped.
+    let _ = tokio::time::timeout(UNDO, gone).await;
 }
 
 /// Ready once somebody has asked for the end more often than `known`.

@@ -222,3 +222,23 @@ async fn m_024_an_abort_is_answered_though_nobody_reads_the_events() {
     assert_eq!(world.alive(), []);
     assert_eq!(running.end().await.code(), Some(ErrorCode::Aborted));
 }
+
+#[tokio::test]
+async fn m_024_an_abort_while_it_starts_is_answered_when_all_is_gone() {
+    // At every point of a start: after each poll of the dispatch.
+    for polls in 0..12 {
+        let world = World::new("hang").await;
+        let dispatch = world.dispatch("x");
+        let task = dispatch.options.task_id.clone();
+        let (sink, _stream) = event_channel();
+        let mut dispatched = world.plugin.dispatch(dispatch, sink);
+        for _ in 0..polls {
+            assert!(futures::poll!(&mut dispatched).is_pending());
+            // The supervisor goes on meanwhile; we hear of it with the next poll.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let (outcome, ()) = tokio::join!(dispatched, world.plugin.abort(&task));
+        assert_eq!(outcome.unwrap_err().code, ErrorCode::Aborted);
+        assert_eq!(world.alive(), [], "after {polls} polls");
+    }
+}

@@ -87,6 +87,10 @@ async fn shown_files() {
     assert_snapshot!("show", fixture.ask("show src/main.rs 2-3").await.text());
     assert_snapshot!("show_a_folder", fixture.ask("show src").await.text());
     assert_snapshot!("show_by_name", fixture.ask("cat lib.rs").await.text());
+    assert_snapshot!(
+        "show_by_stem",
+        fixture.ask("show me the readme").await.text()
+    );
     assert_snapshot!("show_nothing", fixture.ask("show src/none.rs").await.text());
 }
 
