@@ -45,8 +45,6 @@ struct Telling {
     id: Option<String>,
     /// How many bytes of its current block came as deltas.
     streamed: usize,
-    /// Text came that is not final.
-    open_text: bool,
     /// Thoughts came.
     thoughts: bool,
     /// It ended as a whole one does, or was not streamed.
@@ -72,9 +70,19 @@ impl ClaudeCode {
 impl CliAdapter for ClaudeCode {
     fn profile(&self) -> Profile {
         let env = [
-            "ANTHROPIC_*", "CLAUDE_CODE_*", "CLAUDE_CONFIG_DIR", "AWS_*", "GOOGLE_*", "AZURE_*",
-            "CLOUD_ML_REGION", "VERTEX_REGION_*", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS",
-            "BASH_*", "DISABLE_*", "IS_SANDBOX",
+            "ANTHROPIC_*",
+            "CLAUDE_CODE_*",
+            "CLAUDE_CONFIG_DIR",
+            "AWS_*",
+            "GOOGLE_*",
+            "AZURE_*",
+            "CLOUD_ML_REGION",
+            "VERTEX_REGION_*",
+            "API_TIMEOUT_MS",
+            "MAX_THINKING_TOKENS",
+            "BASH_*",
+            "DISABLE_*",
+            "IS_SANDBOX",
         ];
         Profile {
             program: "claude".to_owned(),
@@ -113,7 +121,9 @@ impl CliAdapter for ClaudeCode {
             // `--permission-mode plan` is not read-only: it asks, and writes if allowed. An
             // allow-list of tools is; MCP servers of the user could write too.
             Some(PermissionPolicy::ReadOnly) => {
-                launch.arg("--tools=Read,Grep,Glob").arg("--strict-mcp-config");
+                launch
+                    .arg("--tools=Read,Grep,Glob")
+                    .arg("--strict-mcp-config");
             }
             Some(PermissionPolicy::Edit) => {
                 launch.arg("--permission-mode=acceptEdits");
@@ -127,7 +137,14 @@ impl CliAdapter for ClaudeCode {
         }
         // Else sub-agents and long commands go on after the first `result`, which is then not the
         // answer.
-        launch.env.push(("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into()));
+        launch
+            .env
+            .push(("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into()));
+        // What a sub-agent says in the foreground is else not printed. The option of the same
+        // meaning would stop versions that don't know it.
+        launch
+            .env
+            .push(("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT".into(), "1".into()));
         let mut content = vec![json!({"type": "text", "text": call.prompt})];
         for image in call.images {
             let source =
@@ -168,7 +185,9 @@ impl CliAdapter for ClaudeCode {
     }
 
     fn on_permission(&mut self, resolution: &PermissionResolution, out: &mut Out) {
-        let Some(asked) = self.asked.remove(&resolution.id) else { return };
+        let Some(asked) = self.asked.remove(&resolution.id) else {
+            return;
+        };
         let answer = match resolution.option_id.as_deref() {
             Some("allow_always") => json!({
                 "behavior": "allow",
@@ -217,7 +236,6 @@ impl ClaudeCode {
                         None => {
                             self.stand_apart(out);
                             self.telling.streamed += text.0.len();
-                            self.telling.open_text = true;
                             out.token(&text.0);
                         }
                     }
@@ -230,7 +248,10 @@ impl ClaudeCode {
                 }
             }
             "message_start" if parent.is_none() => {
-                let id = event.message.as_ref().and_then(|message| message.id.as_ref());
+                let id = event
+                    .message
+                    .as_ref()
+                    .and_then(|message| message.id.as_ref());
                 self.next_message(id.map(|id| id.0.as_ref()), false, out);
             }
             "content_block_start" if parent.is_none() => self.telling.streamed = 0,
@@ -242,16 +263,18 @@ impl ClaudeCode {
     /// The main agent's next message, which may be the last one begun again.
     fn next_message(&mut self, id: Option<&str>, whole: bool, out: &mut Out) {
         let last = std::mem::take(&mut self.telling);
-        if last.open_text && !last.whole {
-            out.restart_message();
-            self.telling.open_text = true;
-        } else {
+        if last.whole {
             out.begin_message();
-            // What goes on after a cut may begin within a word.
-            self.telling.apart = last.whole;
+            self.telling.apart = true;
+        } else {
+            // What goes on after a cut may begin within a word, so it does not stand apart.
+            out.restart_message();
         }
         if last.thoughts && !last.whole {
-            out.notice(NoticeKind::Retry, "claude's message was cut; it may think the same again");
+            out.notice(
+                NoticeKind::Retry,
+                "claude's message was cut; it may think the same again",
+            );
         }
         self.telling.id = id.map(str::to_owned);
         self.telling.whole = whole;
@@ -273,7 +296,9 @@ impl ClaudeCode {
         parent: Option<&str>,
         out: &mut Out,
     ) -> Result<(), Noise> {
-        let Some(message) = line.message else { return Ok(()) };
+        let Some(message) = line.message else {
+            return Ok(());
+        };
         let message: Message<'_> = serde_json::from_str(message.get())?;
         // What the CLI itself says of an error is no answer; the result repeats it.
         if message.model.as_ref().is_some_and(|m| m.0 == "<synthetic>") {
@@ -296,7 +321,6 @@ impl ClaudeCode {
                         self.stand_apart(out);
                         out.token(text.0.get(already..).unwrap_or_default());
                         // It is final now.
-                        self.telling.open_text = false;
                         out.begin_message();
                     }
                 },
@@ -337,7 +361,10 @@ impl ClaudeCode {
                     (Some(attempt), Some(max)) => format!(" (retry {attempt} of {max})"),
                     _ => String::new(),
                 };
-                out.notice(NoticeKind::Retry, format!("{what}; claude tries again{tries}"));
+                out.notice(
+                    NoticeKind::Retry,
+                    format!("{what}; claude tries again{tries}"),
+                );
             }
             Some("permission_denied") => {
                 let tool = line.tool_name.as_ref().map_or("a tool", |t| t.0.as_ref());
@@ -353,7 +380,9 @@ impl ClaudeCode {
     }
 
     fn control_request(&mut self, line: &Line<'_>, out: &mut Out) -> Result<(), Noise> {
-        let (Some(id), Some(request)) = (&line.request_id, line.request) else { return Ok(()) };
+        let (Some(id), Some(request)) = (&line.request_id, line.request) else {
+            return Ok(());
+        };
         let request: ControlRequest<'_> = serde_json::from_str(request.get())?;
         if request.subtype.0 != "can_use_tool" {
             // An unanswered request would wait for ever.
@@ -367,12 +396,21 @@ impl ClaudeCode {
             }));
             return Ok(());
         }
-        let input: Value = request.input.map_or(Ok(Value::Null), |i| serde_json::from_str(i.get()))?;
+        let input: Value = request
+            .input
+            .map_or(Ok(Value::Null), |i| serde_json::from_str(i.get()))?;
         if self.allow_all {
-            respond(out, &id.0, json!({"behavior": "allow", "updatedInput": input}));
+            respond(
+                out,
+                &id.0,
+                json!({"behavior": "allow", "updatedInput": input}),
+            );
             return Ok(());
         }
-        let tool = request.tool_name.map(|t| t.0.into_owned()).unwrap_or_default();
+        let tool = request
+            .tool_name
+            .map(|t| t.0.into_owned())
+            .unwrap_or_default();
         let always = session_only(request.permission_suggestions.unwrap_or_default());
         let mut options = vec![option("allow_once", "Allow", OptionKind::AllowOnce)];
         if always.as_array().is_some_and(|a| !a.is_empty()) {
@@ -382,11 +420,15 @@ impl ClaudeCode {
         options.push(option("reject_once", "Deny", OptionKind::RejectOnce));
         out.ask(PermissionRequest {
             id: id.0.clone().into_owned(),
-            tool_call_id: request.tool_use_id.map(|t| t.0.into_owned()).unwrap_or_default(),
+            tool_call_id: request
+                .tool_use_id
+                .map(|t| t.0.into_owned())
+                .unwrap_or_default(),
             title: title(&tool, &input),
             options,
         });
-        self.asked.insert(id.0.clone().into_owned(), Asked { input, always });
+        self.asked
+            .insert(id.0.clone().into_owned(), Asked { input, always });
         Ok(())
     }
 
@@ -406,8 +448,15 @@ impl ClaudeCode {
             out.session(&id.0);
         }
         self.usage(line, out);
-        for denial in line.permission_denials.as_ref().map_or(&[][..], Vec::as_slice) {
-            let tool = denial.get("tool_name").and_then(Value::as_str).unwrap_or("a tool");
+        for denial in line
+            .permission_denials
+            .as_ref()
+            .map_or(&[][..], Vec::as_slice)
+        {
+            let tool = denial
+                .get("tool_name")
+                .and_then(Value::as_str)
+                .unwrap_or("a tool");
             let input = denial.get("tool_input").unwrap_or(&Value::Null);
             out.warn(format!("not allowed: {}", title(tool, input)));
         }
@@ -419,10 +468,8 @@ impl ClaudeCode {
             let error = self.failed(line, subtype, text, errors, out);
             out.fail(error);
         } else {
-            if self.telling.open_text {
-                // Text that was taken back and never told again.
-                out.begin_message();
-            }
+            // Text that was taken back and never told again is no part of the answer.
+            out.begin_message();
             if out.content().is_empty() {
                 out.token(text);
             }
@@ -439,7 +486,10 @@ impl ClaudeCode {
     /// twice; `total_cost_usd` is cumulative over the session. `model_usage_since_last_result` is
     /// right in both, where there is one.
     fn usage(&self, line: &Line<'_>, out: &mut Out) {
-        let models = line.model_usage_since_last_result.as_ref().filter(|m| !m.is_empty());
+        let models = line
+            .model_usage_since_last_result
+            .as_ref()
+            .filter(|m| !m.is_empty());
         let usage = match (models, &line.usage) {
             (Some(models), _) => {
                 out.cost(models.values().filter_map(|m| m.cost).sum());
@@ -480,8 +530,16 @@ impl ClaudeCode {
         out: &Out,
     ) -> PluginError {
         let kind = self.failure.as_deref().unwrap_or("");
-        if line.terminal_reason.as_ref().is_some_and(|r| r.0.starts_with("aborted")) {
-            return out.error(ErrorCode::Aborted, Cause::Requested, "claude was interrupted");
+        if line
+            .terminal_reason
+            .as_ref()
+            .is_some_and(|r| r.0.starts_with("aborted"))
+        {
+            return out.error(
+                ErrorCode::Aborted,
+                Cause::Requested,
+                "claude was interrupted",
+            );
         }
         let cause = match line.api_error_status {
             Some(401 | 403) => Cause::Authentication,
@@ -495,7 +553,11 @@ impl ClaudeCode {
             None if text.starts_with("Prompt is too long") => Cause::TooLong,
             None if subtype == "success" => Cause::Connection,
             None => {
-                let said = if errors.is_empty() { text.to_owned() } else { errors.join("; ") };
+                let said = if errors.is_empty() {
+                    text.to_owned()
+                } else {
+                    errors.join("; ")
+                };
                 let message = format!("claude could not go on ({subtype}): {said}");
                 return out.error(ErrorCode::Unknown, Cause::NoResult, message);
             }
@@ -507,9 +569,9 @@ impl ClaudeCode {
                 Some("run `claude` once and log in, or set ANTHROPIC_API_KEY".to_owned())
             }
             Cause::TooLong => Some("shorten the prompt, or begin a new conversation".to_owned()),
-            Cause::RateLimited | Cause::Overloaded | Cause::Server => {
-                Some("wait a little and try again, or choose another --model or --plugin".to_owned())
-            }
+            Cause::RateLimited | Cause::Overloaded | Cause::Server => Some(
+                "wait a little and try again, or choose another --model or --plugin".to_owned(),
+            ),
             Cause::Connection => {
                 Some("check the network and ANTHROPIC_BASE_URL, then try again".to_owned())
             }
@@ -525,7 +587,11 @@ fn respond(out: &mut Out, request: &str, answer: Value) {
 }
 
 fn option(id: &str, name: &str, kind: OptionKind) -> PermissionOption {
-    PermissionOption { id: id.to_owned(), name: name.to_owned(), kind }
+    PermissionOption {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        kind,
+    }
 }
 
 /// What "always" may change. A suggestion with the destination `localSettings` would write a file
@@ -542,7 +608,9 @@ fn session_only(suggestions: Vec<Value>) -> Value {
 
 /// A `user` line holds the results of tools.
 fn user(line: &Line<'_>, out: &mut Out) -> Result<(), Noise> {
-    let Some(message) = line.message else { return Ok(()) };
+    let Some(message) = line.message else {
+        return Ok(());
+    };
     let message: Message<'_> = serde_json::from_str(message.get())?;
     for block in message.blocks()? {
         if let ("tool_result", Some(id)) = (block.kind.as_ref(), &block.tool_use_id) {
@@ -567,9 +635,16 @@ fn flatten(content: &RawValue) -> Result<Cow<'_, str>, serde_json::Error> {
     }
 }
 
-fn tool_use(id: String, name: String, input: Option<&RawValue>, parent: Option<&str>, out: &mut Out) {
-    let input: Value =
-        input.and_then(|i| serde_json::from_str(i.get()).ok()).unwrap_or(Value::Null);
+fn tool_use(
+    id: String,
+    name: String,
+    input: Option<&RawValue>,
+    parent: Option<&str>,
+    out: &mut Out,
+) {
+    let input: Value = input
+        .and_then(|i| serde_json::from_str(i.get()).ok())
+        .unwrap_or(Value::Null);
     if name == "TodoWrite" && parent.is_none() {
         out.plan(plan(&input));
     }
@@ -579,7 +654,13 @@ fn tool_use(id: String, name: String, input: Option<&RawValue>, parent: Option<&
     out.tool_call(ToolCallInfo {
         title: title(&name, &input),
         kind: kind(&name),
-        locations: path.map(|p| Location { path: p.to_owned(), line: None }).into_iter().collect(),
+        locations: path
+            .map(|p| Location {
+                path: p.to_owned(),
+                line: None,
+            })
+            .into_iter()
+            .collect(),
         id,
         parent_id: parent.map(str::to_owned),
         name,
@@ -590,9 +671,15 @@ fn tool_use(id: String, name: String, input: Option<&RawValue>, parent: Option<&
 
 fn plan(input: &Value) -> Vec<PlanEntry> {
     let text = |todo: &Value, key: &str| {
-        todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+        todo.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
-    let todos = input.get("todos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let todos = input
+        .get("todos")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
     todos
         .iter()
         .map(|todo| PlanEntry {
@@ -619,12 +706,21 @@ fn kind(tool: &str) -> ToolKind {
 /// One line for people: the tool and what it works on.
 fn title(tool: &str, input: &Value) -> String {
     let subject = [
-        "command", "file_path", "notebook_path", "pattern", "path", "url", "query", "description",
+        "command",
+        "file_path",
+        "notebook_path",
+        "pattern",
+        "path",
+        "url",
+        "query",
+        "description",
         "prompt",
     ]
     .iter()
     .find_map(|key| input.get(key).and_then(Value::as_str));
-    let line = subject.and_then(|s| s.lines().find(|l| !l.trim().is_empty())).unwrap_or_default();
+    let line = subject
+        .and_then(|s| s.lines().find(|l| !l.trim().is_empty()))
+        .unwrap_or_default();
     let short: String = line.chars().take(160).collect();
     format!("{tool} {}", short.trim()).trim_end().to_owned()
 }
@@ -635,7 +731,9 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// The text in a member whose type differs from line to line.
 fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
 }
 
 /// One line. Its `type` may stand anywhere in it. Members of all types are side by side, for the

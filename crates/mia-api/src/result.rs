@@ -1,7 +1,5 @@
 //! How a dispatch ends well.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{ConversationId, PluginError, TaskId, ToolCallInfo, Usage};
@@ -69,9 +67,9 @@ pub struct DispatchResult {
     /// Every try, in order.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
-    /// Files that tools of the agent say they changed.
+    /// Files that tools of the agent say they changed, as it named them, sorted.
     #[serde(default)]
-    pub files_changed: Vec<PathBuf>,
+    pub files_changed: Vec<String>,
     /// True when the agent's session was lost and a fresh one was told what had been said (M-18).
     #[serde(default)]
     pub context_reset: bool,

@@ -189,7 +189,7 @@ pub(crate) struct LogArgs {
     /// Only those of a conversation
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<ConversationId>,
-    /// Only those whose prompt or answer has this text
+    /// Only those whose prompt or error has this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
     /// As JSON: one array

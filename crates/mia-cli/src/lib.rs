@@ -17,6 +17,7 @@ mod mistake;
 mod plugin;
 mod program;
 mod setup;
+mod signals;
 mod table;
 mod terminal;
 mod time;

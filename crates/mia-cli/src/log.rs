@@ -36,26 +36,42 @@ pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
         return print_json(&tasks);
     }
     if tasks.is_empty() {
-        return print(b"nothing was asked yet\n");
+        let all = args.plugin.is_none()
+            && args.conversation.is_none()
+            && args.grep.is_none()
+            && !args.failed
+            && args.limit > 0;
+        return print(if all {
+            b"nothing was asked yet\n"
+        } else {
+            b"nothing was found\n"
+        });
     }
     print(list(&tasks).as_bytes())
 }
 
 fn list(tasks: &[TaskSummary]) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let since =
+        |then: i64| now.saturating_sub(Duration::from_millis(u64::try_from(then).unwrap_or(0)));
     let rows: Vec<_> = tasks
         .iter()
         .map(|task| {
-            let then = Duration::from_millis(u64::try_from(task.created_at).unwrap_or(0));
+            let time = match (task.status, task.duration_ms, task.started_at) {
+                (TaskStatus::Running, None, Some(started)) => Some(since(started)),
+                (_, duration, _) => duration.map(Duration::from_millis),
+            };
             let outcome = match (&task.error, task.status) {
                 (Some(error), TaskStatus::Failed) => error.code.as_str().to_owned(),
                 (_, status) => status.as_str().to_owned(),
             };
             vec![
-                ago(now.saturating_sub(then)),
+                ago(since(task.created_at)),
                 task.plugin.clone().unwrap_or_default(),
                 outcome,
-                task.duration_ms.map(|ms| took(Duration::from_millis(ms))).unwrap_or_default(),
+                time.map(took).unwrap_or_default(),
                 first_line(&task.prompt),
             ]
         })
@@ -64,7 +80,11 @@ fn list(tasks: &[TaskSummary]) -> String {
 }
 
 fn first_line(prompt: &str) -> String {
-    let line = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let line = prompt
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .trim();
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let mut shown: String = line.chars().map(clean).take(PROMPT).collect();
     if line.chars().count() > PROMPT {

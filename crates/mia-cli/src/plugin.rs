@@ -18,6 +18,7 @@ use crate::failure::{Failure, describe};
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
 use crate::setup;
+use crate::signals::Signals;
 use crate::table::aligned;
 use crate::terminal::{Terminal, clean_lines, write};
 use crate::time::took;
@@ -32,14 +33,22 @@ pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, F
             let client = setup::client(program).await?;
             let plugins = client.plugins().await;
             client.close().await;
-            if json { print_json(&plugins) } else { print(list(&plugins).as_bytes()) }
+            if json {
+                print_json(&plugins)
+            } else {
+                print(list(&plugins).as_bytes())
+            }
         }),
         PluginAction::Info { name, json } => block_on(async {
             let client = setup::client(program).await?;
             let found = client.plugin(&name).await;
             client.close().await;
             let found = found?;
-            if json { print_json(&found) } else { print(info(&found).as_bytes()) }
+            if json {
+                print_json(&found)
+            } else {
+                print(info(&found).as_bytes())
+            }
         }),
         PluginAction::Test { name, json } => block_on(async {
             let client = setup::client(program).await?;
@@ -66,7 +75,12 @@ fn list(plugins: &[PluginStatus]) -> String {
                 (_, None, Some(problem)) => problem.clone(),
                 (None, _, None) => String::new(),
             };
-            vec![mark.to_owned(), plugin.name.clone(), state.to_owned(), about]
+            vec![
+                mark.to_owned(),
+                plugin.name.clone(),
+                state.to_owned(),
+                about,
+            ]
         })
         .collect();
     aligned(&rows)
@@ -89,7 +103,10 @@ fn info(plugin: &PluginStatus) -> String {
         ("problem", plugin.problem.as_deref()),
         ("what to do", plugin.hint.as_deref()),
     ];
-    rows.extend(more.into_iter().filter_map(|(name, value)| Some(row(name, value?))));
+    rows.extend(
+        more.into_iter()
+            .filter_map(|(name, value)| Some(row(name, value?))),
+    );
     aligned(&rows)
 }
 
@@ -100,8 +117,16 @@ fn switch(program: &Program, name: &str) -> Result<ExitCode, Failure> {
     let loaded = setup::config(&paths)?;
     let is_enabled = |name: &str| loaded.config.plugin(name).enabled;
     if !is_enabled(name) {
-        let enabled = registry.names().filter(|n| is_enabled(n)).map(str::to_owned).collect();
-        return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
+        let enabled = registry
+            .names()
+            .filter(|n| is_enabled(n))
+            .map(str::to_owned)
+            .collect();
+        return Err(RegistryError::Disabled {
+            name: name.to_owned(),
+            enabled,
+        }
+        .into());
     }
     let edited = mia_config::set(&paths.config_file, "active_plugin", name)?;
     print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())
@@ -116,7 +141,10 @@ async fn test(
     let task = TaskId::generate();
     let folder = setup::paths()?.runs_dir.join(task.as_str());
     fs::create_dir_all(&folder).map_err(|error| {
-        Failure::environment(format!("can't make the folder {}: {error}", folder.display()))
+        Failure::environment(format!(
+            "can't make the folder {}: {error}",
+            folder.display()
+        ))
     })?;
     let outcome = test_in(client, name, task, folder.clone()).await;
     // What the agent may have left there is not worth a message.
@@ -141,12 +169,18 @@ async fn test_in(
         environment: Environment::of_this_process(),
         attended: false,
     };
+    let mut signals = Signals::listen()?;
     let mut events = client.dispatch(request).await?;
-    while let Some(event) = events.next().await {
-        match event.body {
-            EventBody::Complete { result } => return Ok(Ok(result)),
-            EventBody::Error { error } => return Ok(Err(error)),
-            _ => {}
+    let task = events.task_id.clone();
+    loop {
+        tokio::select! {
+            () = signals.next() => client.abort(&task),
+            event = events.next() => match event.map(|event| event.body) {
+                Some(EventBody::Complete { result }) => return Ok(Ok(result)),
+                Some(EventBody::Error { error }) => return Ok(Err(error)),
+                Some(_) => {}
+                None => break,
+            },
         }
     }
     Err(Failure::environment("the test ended without a result"))
@@ -159,7 +193,11 @@ fn tested(
     match outcome {
         Ok(result) if json => print_json(&result),
         Ok(result) => {
-            let model = result.model.as_ref().map(|m| format!(" with {m}")).unwrap_or_default();
+            let model = result
+                .model
+                .as_ref()
+                .map(|m| format!(" with {m}"))
+                .unwrap_or_default();
             let first = result.content.lines().next().unwrap_or_default();
             let text = format!(
                 "{} works: it answered {first:?}{model} in {}\n",

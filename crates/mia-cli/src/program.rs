@@ -23,7 +23,9 @@ pub struct Program {
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Program")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -31,7 +33,10 @@ impl Program {
     /// A Mia whose binary has that name.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        Self { name, register: Vec::new() }
+        Self {
+            name,
+            register: Vec::new(),
+        }
     }
 
     /// The same with more plugins. They are selectable by the names that they are registered with.
@@ -47,8 +52,7 @@ impl Program {
     /// All plugins: the built-in ones, then one's own.
     pub(crate) fn registry(&self) -> Result<Registry, RegistryError> {
         let mut registry = Registry::new();
-        let claude =
-            SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default());
+        let claude = SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default());
         registry.register(ClaudeCode::NAME, claude)?;
         registry.register(Guide::NAME, Guide::new())?;
         for register in &self.register {
@@ -88,9 +92,7 @@ pub fn run(program: Program) -> ExitCode {
 }
 
 /// Runs a future to its end on a runtime of its own.
-pub(crate) fn block_on<T>(
-    future: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -31,7 +31,10 @@ pub(crate) async fn store_to_read(paths: &Paths) -> Result<Option<Store>, Failur
     if !paths.database.exists() {
         return Ok(None);
     }
-    let options = OpenOptions { access: Access::Read, ..OpenOptions::default() };
+    let options = OpenOptions {
+        access: Access::Read,
+        ..OpenOptions::default()
+    };
     Ok(Some(Store::open(&paths.database, options).await?))
 }
 

@@ -40,6 +40,8 @@ impl Permissions for Nobody {
 /// Asks a question on behalf of an agent, with the events that belong to it: `permission`, then
 /// `permission_resolved`, and a notice when nobody was there to answer.
 ///
+/// Dropping the future withdraws the question, and says so: `permission_resolved` by `end`.
+///
 /// # Errors
 /// When nobody reads the events any more.
 pub async fn ask(
@@ -50,12 +52,35 @@ pub async fn ask(
     let title = request.title.clone();
     // The question stands before it is told, so that no answer comes too early.
     let answer = permissions.ask(request.clone());
+    let id = request.id.clone();
     events.send(EventBody::Permission(request)).await?;
+    let mut open = Open {
+        events,
+        id: Some(id),
+    };
     let resolution = answer.await;
+    open.id = None;
     for event in resolved(&title, &resolution) {
         events.send(event).await?;
     }
     Ok(resolution)
+}
+
+/// A question that was told and has no answer yet.
+struct Open<'a> {
+    events: &'a EventSink,
+    id: Option<String>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let (option_id, by) = (None, ResolvedBy::End);
+            let end = PermissionResolution { id, option_id, by };
+            // Nobody is told where nobody reads.
+            let _ = self.events.push(EventBody::PermissionResolved(end));
+        }
+    }
 }
 
 /// The events that tell of an answer.

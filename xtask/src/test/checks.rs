@@ -11,7 +11,16 @@ pub(super) fn fmt(repository: &Repository) -> Result<Outcome, Failure> {
     if !has(repository, "fmt")? {
         return Ok(Outcome::skipped("rustfmt is not installed"));
     }
-    verdict(&mut repository.cargo(["fmt", "--all", "--check"]))
+    // Names of files alone: `cargo fmt --all` mends them, nobody needs to read the differences.
+    let said = run(&mut repository.cargo(["fmt", "--all", "--check", "--", "--files-with-diff"]))?;
+    if said.ok() {
+        return Ok(Outcome::passed());
+    }
+    let hint = "not formatted; `cargo fmt --all` mends it";
+    Ok(Outcome {
+        summary: hint.to_owned(),
+        ..Outcome::failed(said.all)
+    })
 }
 
 /// Clippy has nothing to say.
@@ -24,6 +33,7 @@ pub(super) fn clippy(repository: &Repository) -> Result<Outcome, Failure> {
         "--locked",
         "--workspace",
         "--all-targets",
+        "--keep-going",
         "--quiet",
         "--",
     ];

@@ -1,6 +1,5 @@
 //! Events and updates for the property tests.
 
-use std::path::PathBuf;
 
 use mia_api::{
     Attempt, Cause, ContextUsage, DispatchResult, ErrorCode, EventBody, Location, NoticeKind,
@@ -254,7 +253,7 @@ fn result() -> BoxedStrategy<DispatchResult> {
                 cost_usd,
                 stop_reason: StopReason::Refusal,
                 attempts,
-                files_changed: files.into_iter().map(PathBuf::from).collect(),
+                files_changed: files,
                 context_reset,
                 warnings,
             },

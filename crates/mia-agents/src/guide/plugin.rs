@@ -1,7 +1,6 @@
 //! [`Guide`] as a `CodingPlugin`: slots, sessions, limits.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
@@ -11,9 +10,8 @@ use mia_api::{
 };
 use mia_plugin::{
     CodingPlugin, Dispatch, EventSink, PluginConfig, Probe, Services, SessionKey, SessionRecord,
-    SessionsError,
+    SessionsError, Slot, Slots,
 };
-use tokio::sync::watch;
 
 use super::answer;
 use super::help;
@@ -26,56 +24,15 @@ use super::talk::Talk;
 /// Made for trying Mia with nothing installed. It never runs unless it is named.
 #[derive(Debug, Default)]
 pub struct Guide {
-    setup: OnceLock<(PluginConfig, Services)>,
-    running: Arc<Running>,
+    setup: OnceLock<Setup>,
 }
 
-/// The dispatches that run, by a number of their own: a caller may choose a task id twice.
-#[derive(Debug, Default)]
-struct Running(Mutex<Tasks>);
-
-#[derive(Debug, Default)]
-struct Tasks {
-    last: u64,
-    tasks: HashMap<u64, (TaskId, watch::Sender<bool>)>,
-}
-
-/// A place among the dispatches that run, free again when it is dropped.
+/// What `initialize` brought.
 #[derive(Debug)]
-struct Slot {
-    running: Arc<Running>,
-    number: u64,
-    abort: watch::Receiver<bool>,
-}
-
-impl Running {
-    /// Each change is one insertion or removal, so a panic leaves nothing half done.
-    fn lock(&self) -> MutexGuard<'_, Tasks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A slot, where one is free (M-20).
-    fn take(self: &Arc<Self>, task: &TaskId, most: usize) -> Option<Slot> {
-        let mut tasks = self.lock();
-        if tasks.tasks.len() >= most {
-            return None;
-        }
-        let (sender, abort) = watch::channel(false);
-        tasks.last += 1;
-        let number = tasks.last;
-        tasks.tasks.insert(number, (task.clone(), sender));
-        Some(Slot {
-            running: Arc::clone(self),
-            number,
-            abort,
-        })
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.running.lock().tasks.remove(&self.number);
-    }
+struct Setup {
+    config: PluginConfig,
+    services: Services,
+    slots: Slots,
 }
 
 impl Guide {
@@ -88,7 +45,7 @@ impl Guide {
         Self::default()
     }
 
-    fn setup(&self) -> Result<&(PluginConfig, Services), PluginError> {
+    fn setup(&self) -> Result<&Setup, PluginError> {
         self.setup.get().ok_or_else(|| {
             PluginError::new(
                 ErrorCode::Unknown,
@@ -121,9 +78,17 @@ impl CodingPlugin for Guide {
         config: PluginConfig,
         services: Services,
     ) -> BoxFuture<'_, Result<(), PluginError>> {
-        let done = self.setup.set((config, services)).map_err(|_| {
-            PluginError::new(ErrorCode::Unknown, Self::NAME, "initialise a plugin twice")
-        });
+        let slots = Slots::new(Self::NAME, config.max_concurrency);
+        let done = self
+            .setup
+            .set(Setup {
+                config,
+                services,
+                slots,
+            })
+            .map_err(|_| {
+                PluginError::new(ErrorCode::Unknown, Self::NAME, "initialise a plugin twice")
+            });
         Box::pin(async { done })
     }
 
@@ -132,24 +97,16 @@ impl CodingPlugin for Guide {
         dispatch: Dispatch,
         events: EventSink,
     ) -> BoxFuture<'_, Result<DispatchResult, PluginError>> {
-        let ready = self.setup().and_then(|(config, services)| {
-            let slot = self
-                .running
-                .take(&dispatch.options.task_id, config.max_concurrency);
-            let slot = slot.ok_or_else(|| {
-                let most = config.max_concurrency;
-                PluginError::new(
-                    ErrorCode::ConcurrencyLimit,
-                    Self::NAME,
-                    format!("run more than {most} dispatches at once"),
-                )
-                .with_phase(Phase::Start)
-                .with_hint("try again in a moment, or raise max_concurrency of the plugin")
-            })?;
-            Ok((config, services, slot))
-        });
+        let ready = self
+            .setup()
+            .and_then(|setup| Ok((setup, setup.slots.take(&dispatch.options.task_id)?)));
         Box::pin(async move {
-            let (config, services, slot) = ready?;
+            let (
+                Setup {
+                    config, services, ..
+                },
+                slot,
+            ) = ready?;
             run(config, services, &dispatch, &events, &slot).await
         })
     }
@@ -169,7 +126,7 @@ impl CodingPlugin for Guide {
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
         Box::pin(async move {
-            let (_, services) = self.setup()?;
+            let Setup { services, .. } = self.setup()?;
             let found = services.sessions.get(&Self::key(conversation)).await;
             Ok(found
                 .map_err(session_error)?
@@ -182,7 +139,7 @@ impl CodingPlugin for Guide {
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<(), PluginError>> {
         Box::pin(async move {
-            let (_, services) = self.setup()?;
+            let Setup { services, .. } = self.setup()?;
             services
                 .sessions
                 .remove_all(Self::NAME, conversation)
@@ -193,26 +150,19 @@ impl CodingPlugin for Guide {
 
     fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let senders: Vec<watch::Sender<bool>> = {
-                let tasks = self.running.lock();
-                let same = tasks.tasks.values().filter(|(running, _)| running == task);
-                same.map(|(_, sender)| sender.clone()).collect()
-            };
-            for sender in senders {
-                sender.send_replace(true);
-                // The receivers live as long as the dispatch.
-                sender.closed().await;
+            if let Ok(Setup { slots, .. }) = self.setup() {
+                slots.abort(task).await;
             }
         })
     }
 
     fn running_task_count(&self) -> usize {
-        self.running.lock().tasks.len()
+        self.setup().map_or(0, |setup| setup.slots.taken())
     }
 
     fn cleanup(&self, max_age: Duration) -> BoxFuture<'_, usize> {
         Box::pin(async move {
-            let Ok((_, services)) = self.setup() else {
+            let Ok(Setup { services, .. }) = self.setup() else {
                 return 0;
             };
             services
@@ -238,7 +188,7 @@ async fn run(
         .map(Duration::from_millis)
         .or(config.timeout);
     let deadline = limit.and_then(|limit| tokio::time::Instant::now().checked_add(limit));
-    let stop = Stop::new(slot.abort.clone(), deadline);
+    let stop = Stop::new(slot.requests(), deadline);
     if let Err(error) = std::fs::read_dir(&options.working_directory) {
         let folder = options.working_directory.display();
         return Err(PluginError::new(

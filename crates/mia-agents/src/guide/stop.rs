@@ -33,13 +33,13 @@ impl From<SinkError> for Ended {
 /// Says when a dispatch is to end.
 #[derive(Debug, Clone)]
 pub(super) struct Stop {
-    abort: watch::Receiver<bool>,
+    abort: watch::Receiver<u32>,
     deadline: Option<Instant>,
 }
 
 impl Stop {
-    /// Ends when `abort` becomes true, or at the deadline.
-    pub(super) fn new(abort: watch::Receiver<bool>, deadline: Option<Instant>) -> Self {
+    /// Ends when somebody asks for it, or at the deadline.
+    pub(super) fn new(abort: watch::Receiver<u32>, deadline: Option<Instant>) -> Self {
         Self { abort, deadline }
     }
 
@@ -54,7 +54,7 @@ impl Stop {
         };
         tokio::select! {
             biased;
-            _ = abort.wait_for(|abort| *abort) => Ended::Aborted,
+            _ = abort.wait_for(|asked| *asked > 0) => Ended::Aborted,
             () = deadline => Ended::Deadline,
         }
     }

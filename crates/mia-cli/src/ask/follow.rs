@@ -10,10 +10,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::json::JsonOutput;
 use super::question::Questions;
-use super::relay::{INTERRUPTED, Relay, Signals};
+use super::relay::Relay;
 use super::text::TextOutput;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::signals::{INTERRUPTED, Signals};
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);
@@ -126,7 +127,9 @@ pub(super) async fn follow(
         None => Ok(ExitCode::from(code)),
         // A pipe to `head`: it has what it wanted.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(FAILED)),
-        Some(error) => Err(Failure::answer(format!("can't write the answer to stdout: {error}"))),
+        Some(error) => Err(Failure::answer(format!(
+            "can't write the answer to stdout: {error}"
+        ))),
     }
 }
 
@@ -161,7 +164,12 @@ async fn next_answer(questions: &mut Option<Questions>) -> (String, Option<Strin
 fn reader_has_gone() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
-        && fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR))
+        && fds
+            .iter()
+            .any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }

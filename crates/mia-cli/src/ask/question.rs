@@ -25,8 +25,17 @@ pub(super) struct Questions {
 impl Questions {
     /// None when there is no terminal to ask on.
     pub(super) fn open() -> Option<Self> {
-        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { terminal, typed: None, open: VecDeque::new(), asking: None })
+        let terminal = File::options()
+            .read(true)
+            .write(true)
+            .open("/dev/tty")
+            .ok()?;
+        Some(Self {
+            terminal,
+            typed: None,
+            open: VecDeque::new(),
+            asking: None,
+        })
     }
 
     pub(super) fn asked(&mut self, question: PermissionRequest) {
@@ -50,7 +59,9 @@ impl Questions {
         if self.asking.is_some() {
             return;
         }
-        let Some(question) = self.open.front() else { return };
+        let Some(question) = self.open.front() else {
+            return;
+        };
         self.asking = Some(question.id.clone());
         // An answer that can't be written ends the task elsewhere.
         let _ = output.line(&format!("? {}", question.title), Look::Strong);
@@ -60,7 +71,9 @@ impl Questions {
     }
 
     fn prompt(&mut self) {
-        let Some(question) = self.open.front() else { return };
+        let Some(question) = self.open.front() else {
+            return;
+        };
         let answer = |o: &mia_api::PermissionOption| format!("{}: {}", key(o.kind), clean(&o.name));
         let answers: Vec<_> = question.options.iter().map(answer).collect();
         // If the terminal is gone, so is the person; the answer then never comes, and Ctrl-C or a
@@ -74,7 +87,9 @@ impl Questions {
         if self.typed.is_some() {
             return;
         }
-        let Ok(terminal) = self.terminal.try_clone() else { return };
+        let Ok(terminal) = self.terminal.try_clone() else {
+            return;
+        };
         let (sender, typed) = mpsc::channel(1);
         std::thread::spawn(move || {
             let mut lines = BufReader::new(terminal).lines().map_while(Result::ok);
@@ -93,7 +108,9 @@ impl Questions {
     /// The next answer: the question's id and the chosen option; none refuses. Cancel-safe.
     pub(super) async fn next_answer(&mut self) -> (String, Option<String>) {
         loop {
-            let Some(typed) = &mut self.typed else { return std::future::pending().await };
+            let Some(typed) = &mut self.typed else {
+                return std::future::pending().await;
+            };
             let line = typed.recv().await.flatten();
             if line.is_none() {
                 self.typed = None;
@@ -101,8 +118,12 @@ impl Questions {
                 let _ = self.terminal.write_all(b"\n");
             }
             // What was typed while nothing was asked answers nothing.
-            let Some(id) = self.asking.clone() else { continue };
-            let Some(question) = self.open.front() else { continue };
+            let Some(id) = self.asking.clone() else {
+                continue;
+            };
+            let Some(question) = self.open.front() else {
+                continue;
+            };
             let choice = line.map_or(Choice::Refuse, |line| choose(question, &line));
             match choice {
                 Choice::Option(option) => {
@@ -159,7 +180,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_taken_by_what_it_means_and_never_guessed() {
-        let option = |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
+        let option = |id: &str, kind| PermissionOption {
+            id: id.into(),
+            name: id.into(),
+            kind,
+        };
         let question = PermissionRequest {
             id: "q".into(),
             tool_call_id: "t".into(),

@@ -7,50 +7,15 @@ use std::time::Duration;
 
 use mia_api::{Event, TaskId};
 use mia_core::TaskEvents;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::signals::{INTERRUPTED, Signals};
 
 /// How many events may wait for the screen. Text joins before, so each may hold much.
 const QUEUE: usize = 8;
 /// How long the screen may take for an event of a task that is being aborted.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The status after Ctrl-C.
-pub(super) const INTERRUPTED: u8 = 130;
-
-/// The signals that ask for an end.
-pub(super) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    /// From here on they end nothing by themselves.
-    pub(super) fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            let failed = |error| Failure::environment(format!("can't watch signals: {error}"));
-            signal(kind).map_err(failed)
-        };
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hangup: listen(SignalKind::hangup())?,
-        })
-    }
-
-    /// The next one. Cancel-safe.
-    pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
-}
-
 /// Hands the events of a task on, and aborts it when a signal asks for that. A second signal ends
 /// this process at once; what still runs is then ended by the supervisor.
 pub(super) struct Relay {
@@ -74,8 +39,15 @@ impl Relay {
         let (screen, shown) = mpsc::channel(QUEUE);
         let task = events.task_id.clone();
         let client = client.clone();
-        let relay =
-            Self { client, task, events, signals, screen, aborting: false, stuck: false };
+        let relay = Self {
+            client,
+            task,
+            events,
+            signals,
+            screen,
+            aborting: false,
+            stuck: false,
+        };
         tokio::spawn(relay.run());
         shown
     }
@@ -91,7 +63,13 @@ impl Relay {
                 },
             }
         }
-        let Self { client, mut signals, screen, stuck, .. } = self;
+        let Self {
+            client,
+            mut signals,
+            screen,
+            stuck,
+            ..
+        } = self;
         drop(screen);
         if stuck {
             tokio::select! {

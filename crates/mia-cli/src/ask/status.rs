@@ -19,7 +19,11 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn new(terminal: Terminal) -> Self {
-        Self { terminal, shown: false, frame: 0 }
+        Self {
+            terminal,
+            shown: false,
+            frame: 0,
+        }
     }
 
     /// Whether what goes on since then is due to be shown.
@@ -33,7 +37,10 @@ impl Status {
             return;
         }
         self.frame = self.frame.wrapping_add(1);
-        let frame = FRAMES.get(self.frame % FRAMES.len()).copied().unwrap_or("-");
+        let frame = FRAMES
+            .get(self.frame % FRAMES.len())
+            .copied()
+            .unwrap_or("-");
         let time = took(since.elapsed());
         let room = columns().saturating_sub(width(&time) + 5);
         let time = self.terminal.paint(&time, Look::Dim);
@@ -47,17 +54,26 @@ impl Status {
         }
     }
 
-    /// Writes a line that stays, and after it, less important, how long it took.
-    pub(super) fn line(&mut self, text: &str, time: Option<Duration>, look: Look) {
-        self.clear();
-        let time = time.map(|time| format!("  {}", took(time))).unwrap_or_default();
+    /// Writes a line that stays, cut to the terminal's width, with how long it took.
+    pub(super) fn took(&mut self, text: &str, time: Duration, look: Look) {
+        let time = format!("  {}", took(time));
         let text = if self.terminal.moves {
             fit(text, columns().saturating_sub(width(&time) + 1))
         } else {
             clean(text)
         };
-        let (text, time) =
-            (self.terminal.paint(&text, look), self.terminal.paint(&time, Look::Dim));
-        write(&format!("{text}{time}\n"));
+        let text = self.terminal.paint(&text, look).into_owned();
+        self.write(&format!("{text}{}", self.terminal.paint(&time, Look::Dim)));
+    }
+
+    /// Writes a line that stays, as long as it is.
+    pub(super) fn line(&mut self, text: &str, look: Look) {
+        let text = clean(text);
+        self.write(&self.terminal.paint(&text, look));
+    }
+
+    fn write(&mut self, line: &str) {
+        self.clear();
+        write(&format!("{line}\n"));
     }
 }

@@ -9,11 +9,14 @@ use mia_api::{
 
 use super::status::Status;
 use crate::failure::describe;
-use crate::terminal::{Look, Terminal, clean_lines, defused, write};
+use crate::terminal::{Look, Terminal, clean_lines, columns, defused, width, write};
 use crate::time::took;
 
 /// How many open tool calls are kept in mind: calls without results must not pile up.
 const TOOLS: usize = 1000;
+
+/// What the model does before it says something.
+const THINKING: &str = "thinking";
 
 /// Shows a task to a person.
 pub(super) struct TextOutput {
@@ -26,9 +29,13 @@ pub(super) struct TextOutput {
     status: Status,
     /// Whether the line that the next line of stderr would continue has something on it.
     line_open: bool,
+    /// Whether the last thing on the terminal is a line of ours.
+    below_line: bool,
     /// Whether the answer ends without a line end.
     unfinished: bool,
     tools: Vec<OpenTool>,
+    /// Questions that wait for an answer, each with its tool call.
+    asked: Vec<(String, String)>,
     /// What is waited for while no tool is open.
     doing: Option<(String, Instant)>,
 }
@@ -44,7 +51,11 @@ impl TextOutput {
     pub(super) fn new(program: &'static str, quiet: bool) -> Self {
         let terminal = Terminal::of_stderr();
         let shown = if quiet {
-            Terminal { there: false, moves: false, colours: false }
+            Terminal {
+                there: false,
+                moves: false,
+                colours: false,
+            }
         } else {
             terminal
         };
@@ -56,8 +67,10 @@ impl TextOutput {
             terminal,
             status: Status::new(shown),
             line_open: false,
+            below_line: false,
             unfinished: false,
             tools: Vec::new(),
+            asked: Vec::new(),
             doing: None,
         }
     }
@@ -66,14 +79,20 @@ impl TextOutput {
     pub(super) fn event(&mut self, event: Event) -> io::Result<()> {
         match event.body {
             EventBody::Attempt { plugin, .. } => self.doing = Some((plugin, Instant::now())),
-            EventBody::Token { text, parent_id: None, .. } => self.text(&text)?,
-            EventBody::Thought { parent_id: None, .. } => {
-                if self.doing.as_ref().is_none_or(|(what, _)| what != "thinking") {
-                    self.doing = Some(("thinking".to_owned(), Instant::now()));
-                }
+            EventBody::Token {
+                text,
+                parent_id: None,
+                ..
+            } => self.text(&text)?,
+            EventBody::Thought {
+                parent_id: None, ..
+            } if !self.thinks() => {
+                self.doing = Some((THINKING.to_owned(), Instant::now()));
             }
             EventBody::ToolCall(call) => self.tool_call(call),
             EventBody::ToolResult(result) => self.tool_result(&result)?,
+            EventBody::Permission(request) => self.asked.push((request.id, request.tool_call_id)),
+            EventBody::PermissionResolved(resolution) => self.resolved(&resolution.id),
             EventBody::Notice { kind, message } => self.notice(kind, &message)?,
             EventBody::Complete { result } => self.complete(&result)?,
             EventBody::Error { error } => self.failed(&error)?,
@@ -82,10 +101,24 @@ impl TextOutput {
         Ok(())
     }
 
+    fn thinks(&self) -> bool {
+        self.doing
+            .as_ref()
+            .is_some_and(|(what, _)| what == THINKING)
+    }
+
     fn text(&mut self, text: &str) -> io::Result<()> {
+        // What sets a paragraph apart from the one before is not needed below a line of ours.
+        let below = self.to_terminal && self.below_line;
+        let text = if below {
+            text.trim_start_matches('\n')
+        } else {
+            text
+        };
         if text.is_empty() {
             return Ok(());
         }
+        self.below_line = false;
         self.doing = None;
         self.status.clear();
         self.unfinished = !text.ends_with('\n');
@@ -99,11 +132,20 @@ impl TextOutput {
 
     fn tool_call(&mut self, call: ToolCallInfo) {
         let indent = if call.parent_id.is_some() { "  " } else { "" };
-        let title = if call.title.is_empty() { call.name } else { call.title };
+        let title = if call.title.is_empty() {
+            call.name
+        } else {
+            call.title
+        };
         if self.tools.len() >= TOOLS {
             self.tools.remove(0);
         }
-        self.tools.push(OpenTool { id: call.id, title, indent, since: Instant::now() });
+        self.tools.push(OpenTool {
+            id: call.id,
+            title,
+            indent,
+            since: Instant::now(),
+        });
     }
 
     fn tool_result(&mut self, result: &ToolResultInfo) -> io::Result<()> {
@@ -115,11 +157,26 @@ impl TextOutput {
         if self.quiet || !self.terminal.there {
             return Ok(());
         }
-        let (mark, look) = if result.is_error { ("✗", Look::Bad) } else { ("✓", Look::Dim) };
+        let (mark, look) = if result.is_error {
+            ("✗", Look::Bad)
+        } else {
+            ("✓", Look::Dim)
+        };
         let text = format!("{}{mark} {}", tool.indent, tool.title);
         self.begin_line()?;
-        self.status.line(&text, Some(tool.since.elapsed()), look);
+        self.status.took(&text, tool.since.elapsed(), look);
         Ok(())
+    }
+
+    /// What a person took to answer is not the tool's time.
+    fn resolved(&mut self, question: &str) {
+        let Some(place) = self.asked.iter().position(|(id, _)| id == question) else {
+            return;
+        };
+        let (_, call) = self.asked.remove(place);
+        if let Some(tool) = self.tools.iter_mut().find(|tool| tool.id == call) {
+            tool.since = Instant::now();
+        }
     }
 
     fn notice(&mut self, kind: NoticeKind, message: &str) -> io::Result<()> {
@@ -141,7 +198,7 @@ impl TextOutput {
             self.line(&format!("{}: {warning}", self.program), Look::Plain)?;
         }
         if self.terminal.there {
-            self.line(&summary(result), Look::Dim)?;
+            self.line(&summary(result, columns()), Look::Dim)?;
         }
         Ok(())
     }
@@ -151,7 +208,10 @@ impl TextOutput {
         // It is told also when nobody reads the answer.
         self.begin_line().ok();
         self.status.clear();
-        write(&format!("{}\n", self.terminal.error(&clean_lines(&describe(error)))));
+        write(&format!(
+            "{}\n",
+            self.terminal.error(&clean_lines(&describe(error)))
+        ));
         ended
     }
 
@@ -168,13 +228,14 @@ impl TextOutput {
     /// Writes a line to stderr, after everything that stdout was given.
     pub(super) fn line(&mut self, text: &str, look: Look) -> io::Result<()> {
         self.begin_line()?;
-        self.status.line(text, None, look);
+        self.status.line(text, look);
         Ok(())
     }
 
     /// Goes to an empty line of the terminal, below what stdout was given.
     fn begin_line(&mut self) -> io::Result<()> {
         self.out.flush()?;
+        self.below_line = true;
         if std::mem::take(&mut self.line_open) {
             write("\n");
         }
@@ -211,8 +272,8 @@ impl TextOutput {
     }
 }
 
-/// The last line: who answered, how long it took, what it used.
-fn summary(result: &DispatchResult) -> String {
+/// The last line: who answered, how long it took, what it used; as much of it as there is room for.
+fn summary(result: &DispatchResult, room: usize) -> String {
     let mut parts = vec![result.plugin.clone()];
     parts.extend(result.model.clone());
     parts.push(took(Duration::from_millis(result.duration_ms)));
@@ -221,17 +282,27 @@ fn summary(result: &DispatchResult) -> String {
             .input_tokens
             .saturating_add(usage.cache_read.unwrap_or(0))
             .saturating_add(usage.cache_creation.unwrap_or(0));
-        parts.push(format!("{} in, {} out", short(read), short(usage.output_tokens)));
+        parts.push(format!(
+            "{} in, {} out",
+            short(read),
+            short(usage.output_tokens)
+        ));
     }
     if let Some(cost) = result.cost_usd {
         parts.push(format!("${cost:.4}"));
+    }
+    while parts.len() > 1 && width(&parts.join(" · ")) >= room {
+        parts.pop();
     }
     parts.join(" · ")
 }
 
 /// A count for people.
 fn short(count: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit after the point")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "shown with one digit after the point"
+    )]
     let thousands = count as f64 / 1000.0;
     match count {
         0..1000 => count.to_string(),

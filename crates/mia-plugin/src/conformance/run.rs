@@ -102,7 +102,6 @@ impl<'a> Bench<'a> {
         let (sink, stream) = event_channel();
         let task = dispatch.options.task_id.clone();
         let plugin = Arc::clone(&self.plugin);
-        // The slot is taken before the first poll, so it is taken here (M-20).
         let answer = tokio::spawn(async move { plugin.dispatch(dispatch, sink).await });
         Running {
             task,

@@ -68,6 +68,24 @@ pub struct Call<'a> {
     pub extra_args: &'a [String],
 }
 
+impl<'a> Call<'a> {
+    /// A call with only what is required. Adapters get theirs from the spawn base; this is for
+    /// their tests.
+    #[must_use]
+    pub fn new(prompt: &'a str, working_directory: &'a Path) -> Self {
+        Self {
+            prompt,
+            images: &[],
+            session: None,
+            model: None,
+            permissions: None,
+            somebody_there: false,
+            working_directory,
+            extra_args: &[],
+        }
+    }
+}
+
 /// How to start a CLI.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Launch {

@@ -1,7 +1,6 @@
 //! What an adapter says about its agent's output.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use mia_api::{
@@ -74,7 +73,7 @@ pub(super) struct Said {
     pub(super) session_id: Option<String>,
     pub(super) session_state: Value,
     pub(super) tool_calls: Vec<ToolCallInfo>,
-    pub(super) files_changed: Vec<PathBuf>,
+    pub(super) files_changed: BTreeSet<String>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -260,11 +259,8 @@ impl Out {
             ToolKind::Edit | ToolKind::Delete | ToolKind::Move
         ) {
             for location in &call.locations {
-                let path = PathBuf::from(&location.path);
-                if !self.said.files_changed.contains(&path)
-                    && self.said.files_changed.len() < TOOL_CALLS
-                {
-                    self.said.files_changed.push(path);
+                if self.said.files_changed.len() < TOOL_CALLS {
+                    self.said.files_changed.insert(location.path.clone());
                 }
             }
         }

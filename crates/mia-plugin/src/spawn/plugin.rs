@@ -265,7 +265,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                             plugin: self.name.clone(),
                             error: None,
                         }],
-                        files_changed: said.files_changed,
+                        files_changed: said.files_changed.into_iter().collect(),
                         context_reset,
                         warnings: said.warnings,
                     });

@@ -67,27 +67,30 @@ async fn m_024_a_late_abort_changes_nothing_in_the_next_task() {
 
 #[tokio::test]
 async fn m_024_an_abort_after_the_last_word_leaves_the_answer() {
-    // It has said all and would take long to leave.
-    let world = World::new(&[&text("a"), "ignore TERM\n", DONE, "touch said\nhang"].concat()).await;
+    // Its stdin is closed once we have heard its last word; then it would take long to leave.
+    let toy = Toy {
+        dialogue: true,
+        ..Toy::default()
+    };
+    let script = [
+        "ignore TERM\n",
+        &text("a"),
+        DONE,
+        "read-stdin\ntouch heard\nhang",
+    ]
+    .concat();
+    let world = World::with(toy, &script, |_| {}).await;
     let running = world.start(world.dispatch("x"));
-    world.made("said").await;
+    world.made("heard").await;
     let began = Instant::now();
-    let task = running.task.clone();
-    let plugin = Arc::clone(&world.plugin);
-    let abort = tokio::spawn(async move { plugin.abort(&task).await });
-    let ran = running.end().await;
-    abort.await.unwrap();
+    world.plugin.abort(&running.task).await;
     assert!(
         began.elapsed() < Duration::from_secs(4),
         "an abort hurries: {:?}",
         began.elapsed()
     );
-    // The abort may have come before we heard the last word; then it is an abort.
-    match ran.code() {
-        None => assert_eq!(ran.content(), "a"),
-        Some(code) => assert_eq!(code, ErrorCode::Aborted),
-    }
     assert_eq!(world.alive(), []);
+    assert_eq!(running.end().await.content(), "a");
 }
 
 #[tokio::test]
@@ -225,20 +228,39 @@ async fn m_024_an_abort_is_answered_though_nobody_reads_the_events() {
 
 #[tokio::test]
 async fn m_024_an_abort_while_it_starts_is_answered_when_all_is_gone() {
-    // At every point of a start: after each poll of the dispatch.
-    for polls in 0..12 {
-        let world = World::new("hang").await;
-        let dispatch = world.dispatch("x");
-        let task = dispatch.options.task_id.clone();
-        let (sink, _stream) = event_channel();
-        let mut dispatched = world.plugin.dispatch(dispatch, sink);
-        for _ in 0..polls {
-            assert!(futures::poll!(&mut dispatched).is_pending());
-            // The supervisor goes on meanwhile; we hear of it with the next poll.
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let (outcome, ()) = tokio::join!(dispatched, world.plugin.abort(&task));
-        assert_eq!(outcome.unwrap_err().code, ErrorCode::Aborted);
-        assert_eq!(world.alive(), [], "after {polls} polls");
-    }
+    let world = World::new("hang").await;
+    let supervisor = world.supervisor().await;
+    // It stands still, so that a start takes as long as we like.
+    supervisor.signal(19);
+    let dispatch = world.dispatch("x");
+    let task = dispatch.options.task_id.clone();
+    let (sink, _stream) = event_channel();
+    let mut both = Box::pin(async {
+        tokio::join!(
+            world.plugin.dispatch(dispatch, sink),
+            world.plugin.abort(&task)
+        )
+    });
+    let early = tokio::time::timeout(Duration::from_millis(200), &mut both).await;
+    assert!(early.is_err(), "nobody knows yet what was started");
+    supervisor.signal(18);
+    let (outcome, ()) = both.await;
+    assert_eq!(outcome.unwrap_err().code, ErrorCode::Aborted);
+    assert_eq!(world.alive(), []);
+}
+
+#[tokio::test]
+async fn m_019_a_start_that_takes_too_long_is_a_timeout_and_leaves_nothing() {
+    let world = World::new("hang").await;
+    let supervisor = world.supervisor().await;
+    supervisor.signal(19);
+    let mut dispatch = world.dispatch("x");
+    dispatch.options.timeout_ms = Some(50);
+    let running = world.start(dispatch);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    supervisor.signal(18);
+    let ran = running.end().await;
+    assert_eq!(ran.code(), Some(ErrorCode::Timeout));
+    assert_eq!(ran.error().phase, Some(mia_api::Phase::Start));
+    assert_eq!(world.alive(), []);
 }

@@ -62,7 +62,8 @@ async fn m_021_output_is_read_while_the_child_is_being_ended() {
     ]
     .concat();
     let world = World::new(&script).await;
-    let running = world.start(world.dispatch("x"));
+    let mut running = world.start(world.dispatch("x"));
+    running.until_said("a").await;
     world.made("go").await;
     let task = running.task.clone();
     let plugin = std::sync::Arc::clone(&world.plugin);
@@ -190,13 +191,9 @@ async fn m_022_an_abort_ends_also_what_would_be_kept() {
 #[tokio::test]
 async fn m_021_a_supervisor_that_was_killed_is_a_failure_that_keeps_what_was_said() {
     let world = World::new(&[&text("a"), "hang"].concat()).await;
+    let supervisor = world.supervisor().await;
     let mut running = world.start(world.dispatch("x"));
     running.until_said("a").await;
-    let family = world.alive();
-    let supervisor = family[0]
-        .parent()
-        .and_then(mia_testkit::proc::Process::of)
-        .unwrap();
     supervisor.signal(9);
     let ran = running.end().await;
     assert_eq!(ran.code(), Some(ErrorCode::ProcessExit));

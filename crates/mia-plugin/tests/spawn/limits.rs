@@ -221,7 +221,7 @@ async fn m_019_off_is_off() {
 #[tokio::test]
 async fn m_019_a_second_try_has_its_own_silence() {
     // The first try uses up most of the limit for silence before it says that its session is lost.
-    let limit = Duration::from_millis(1500);
+    let limit = Duration::from_millis(2500);
     let world = World::with(Toy::default(), "", limits(None, Some(limit), None)).await;
     let mut first = world.dispatch("x");
     first.options.conversation_id = mia_api::ConversationId::generate();
@@ -230,10 +230,10 @@ async fn m_019_a_second_try_has_its_own_silence() {
     world.run(first).await.outcome.unwrap();
     world
         .cli
-        .next_script("sleep 1000\nout {\"t\":\"stale\",\"m\":\"gone\"}\n");
+        .next_script("sleep 1500\nout {\"t\":\"stale\",\"m\":\"gone\"}\n");
     world
         .cli
-        .next_script(&["sleep 1000\n", &text("a"), DONE].concat());
+        .next_script(&["sleep 1500\n", &text("a"), DONE].concat());
     let mut second = world.dispatch("x");
     second.options.conversation_id = conversation;
     assert_eq!(world.run(second).await.content(), "a");

@@ -129,6 +129,17 @@ impl World {
         proc::with_argument(&self.dir.path().to_string_lossy())
     }
 
+    /// The supervisor, once it has run a child to its end.
+    pub(crate) async fn supervisor(&self) -> Process {
+        self.cli.next_script("touch here\nwait-file go-on\n");
+        let running = self.start(self.dispatch("x"));
+        self.made("here").await;
+        let parent = self.alive().first().and_then(Process::parent).unwrap();
+        self.open_gate("go-on");
+        running.end().await.outcome.unwrap_err();
+        Process::of(parent).unwrap()
+    }
+
     /// Waits until the child has written something and can write no more.
     pub(crate) async fn stuck(&self) {
         let mut seen = (0, Instant::now());

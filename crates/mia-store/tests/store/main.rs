@@ -1,8 +1,6 @@
 //! The store by its public surface, on real files and with real processes.
 #![expect(clippy::unwrap_used, reason = "a test")]
 #![expect(clippy::panic, reason = "a test")]
-#![expect(clippy::expect_used, reason = "a test")]
-#![expect(clippy::indexing_slicing, reason = "a test")]
 
 mod crash;
 mod fixture;

@@ -83,7 +83,11 @@ async fn m_020_at_the_limit_a_dispatch_is_rejected() {
         ..PluginConfig::new("guide")
     };
     let guide = guide(&fixture.sessions, config).await;
-    let start = || guide.dispatch(waiting(&fixture), event_channel().0);
+    let start = || {
+        let mut dispatch = waiting(&fixture);
+        dispatch.options.task_id = mia_api::TaskId::generate();
+        guide.dispatch(dispatch, event_channel().0)
+    };
     // None was polled yet: the slot is taken by the call.
     let (first, second) = (start(), start());
     let third = start().await.unwrap_err();

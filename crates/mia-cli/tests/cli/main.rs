@@ -1,0 +1,21 @@
+//! The real binary, as a person and a script meet it: each test has a home of its own and an
+//! otherwise empty environment. `claude` is a scripted child.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod answer;
+mod ask_flags;
+mod bad_prompt;
+mod bad_state;
+mod claude;
+mod config;
+mod end;
+mod json;
+mod log;
+mod manual;
+mod person;
+mod plugin;
+mod question;
+mod screen;
+mod terminal;
+mod turn;
