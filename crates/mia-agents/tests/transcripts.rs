@@ -1,6 +1,11 @@
 //! What the real Claude Code printed when it was recorded, replayed through its adapter without a
 //! process.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test"
+)]
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -187,7 +192,7 @@ fn cut_everywhere(transcript: &Transcript, known: &Mutex<HashSet<String>>) {
                 && nothing.take_events().is_empty()
                 && nothing.take_stdin().is_empty()
                 && nothing.take_questions().is_empty();
-            assert!(silent && cut.noise == reader.noise + 1, "{case}: {}", part);
+            assert!(silent && cut.noise == reader.noise + 1, "{case}: {part}");
         }
         reader.line(&line, &mut out);
         let events = out.take_events();

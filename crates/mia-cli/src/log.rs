@@ -1,5 +1,6 @@
 //! `mia log`: what was asked, and what came of it.
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ use crate::manual::{print, print_json};
 use crate::program::block_on;
 use crate::setup;
 use crate::table::aligned;
+use crate::terminal::{columns, fit};
 use crate::time::{ago, took};
 
 /// How many characters of a prompt are listed.
@@ -47,7 +49,16 @@ pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
             b"nothing was found\n"
         });
     }
-    print(list(&tasks).as_bytes())
+    let list = list(&tasks);
+    if !io::stdout().is_terminal() {
+        return print(list.as_bytes());
+    }
+    let room = columns();
+    let lines: String = list
+        .lines()
+        .map(|line| format!("{}\n", fit(line, room)))
+        .collect();
+    print(lines.as_bytes())
 }
 
 fn list(tasks: &[TaskSummary]) -> String {

@@ -32,26 +32,23 @@ fn one(mistake: &ConfigError, terminal: Terminal, room: usize) -> String {
         .as_ref()
         .map(|help| format!("\n    = {}", clean(help)));
     let help = help.unwrap_or_default();
-    match mistake
+    let marked = mistake
         .snippet
         .as_ref()
-        .and_then(|snippet| Marked::find(snippet, room))
-    {
-        Some(Marked {
-            line,
-            number,
-            before,
-            marked,
-        }) => {
+        .and_then(|snippet| Marked::find(snippet, room));
+    let lines = marked.map(
+        |Marked {
+             line,
+             number,
+             before,
+             marked,
+         }| {
             let mark = terminal.paint(&"^".repeat(marked), Look::Bad).into_owned();
-            let bar = " ".repeat(number.len());
-            format!(
-                "  {place}\n  {number} │ {line}\n  {bar} │ {}{mark} {message}{help}",
-                " ".repeat(before)
-            )
-        }
-        None => format!("  {place}: {message}{help}"),
-    }
+            let (bar, before) = (" ".repeat(number.len()), " ".repeat(before));
+            format!("\n  {number} │ {line}\n  {bar} │ {before}{mark}")
+        },
+    );
+    format!("  {place}: {message}{}{help}", lines.unwrap_or_default())
 }
 
 /// A line with the columns of its mistake.

@@ -73,9 +73,10 @@ pub(crate) fn write(text: &str) -> bool {
         .is_ok()
 }
 
-/// How wide the terminal on stderr is, in columns.
+/// How wide the terminal is, in columns.
 pub(crate) fn columns() -> usize {
     rustix::termios::tcgetwinsize(io::stderr())
+        .or_else(|_| rustix::termios::tcgetwinsize(io::stdout()))
         .map(|size| usize::from(size.ws_col))
         .ok()
         .filter(|columns| *columns > 0)

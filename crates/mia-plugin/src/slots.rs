@@ -7,8 +7,8 @@ use mia_api::{ErrorCode, PluginError, TaskId};
 use tokio::sync::watch;
 
 /// The dispatches of one plugin: at most so many at once (M-20), each of which can be aborted
-/// (M-24). For plugins that implement [`CodingPlugin`](crate::CodingPlugin) directly;
-/// [`SpawnPlugin`](crate::SpawnPlugin) has its own.
+/// (M-24). [`SpawnPlugin`](crate::SpawnPlugin) stands on it, and so can plugins that implement
+/// [`CodingPlugin`](crate::CodingPlugin) directly.
 #[derive(Debug, Clone)]
 pub struct Slots {
     shared: Arc<Shared>,

@@ -1,5 +1,6 @@
 //! Aborts and kills: nothing of it lives on, and the conversation can.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,6 +146,10 @@ fn the_process_that_is_killed() {
             .env
             .insert("ANTHROPIC_BASE_URL".to_owned(), url.into_string().unwrap());
         let mark = std::env::var("MARK_OF_THE_KILLED").unwrap();
+        // The killed can't remove its home: who kills it does.
+        let home = world.home.home();
+        let note = Path::new(&mark).join("home-of-the-killed");
+        std::fs::write(note, home.parent().unwrap().to_str().unwrap()).unwrap();
         dispatch
             .options
             .env
@@ -195,5 +200,6 @@ async fn m_021_nothing_lives_on_when_mia_is_killed() {
     killed.wait().unwrap();
     let left = proc::wait_until_gone(&family, Duration::from_secs(6)).await;
     assert_eq!(left, Ok(()), "six seconds later");
+    std::fs::remove_dir_all(world.file("home-of-the-killed").unwrap()).unwrap();
     assert_eq!(proc::with_env("MARK_OF_THE_KILLED", &mark), []);
 }

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::json::JsonOutput;
 use super::question::Questions;
-use super::relay::Relay;
+use super::relay::{Relay, Shown};
 use super::text::TextOutput;
 use crate::client::Client;
 use crate::failure::Failure;
@@ -40,6 +40,12 @@ impl Output {
         match self {
             Self::Text(output) => output.flush(),
             Self::Json(output) => output.flush(),
+        }
+    }
+
+    fn aborting(&mut self) {
+        if let Self::Text(output) = self {
+            output.aborting();
         }
     }
 
@@ -81,9 +87,14 @@ pub(super) async fn follow(
                 let mut next = Some(event);
                 let mut shown = Ok(());
                 while let Some(event) = next {
-                    note(&event.body, &mut code, &mut questions);
-                    if unwritten.is_none() {
-                        shown = shown.and_then(|()| output.event(event));
+                    match event {
+                        Shown::Aborting => output.aborting(),
+                        Shown::Event(event) => {
+                            note(&event.body, &mut code, &mut questions);
+                            if unwritten.is_none() {
+                                shown = shown.and_then(|()| output.event(event));
+                            }
+                        }
                     }
                     next = events.try_recv().ok();
                 }

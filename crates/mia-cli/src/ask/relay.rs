@@ -11,11 +11,21 @@ use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::signals::{INTERRUPTED, Signals};
+use crate::terminal::Terminal;
 
 /// How many events may wait for the screen. Text joins before, so each may hold much.
 const QUEUE: usize = 8;
 /// How long the screen may take for an event of a task that is being aborted.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// What the screen is told.
+#[derive(Debug)]
+pub(super) enum Shown {
+    /// Something happened in the task.
+    Event(Event),
+    /// A signal asked for the end.
+    Aborting,
+}
+
 /// Hands the events of a task on, and aborts it when a signal asks for that. A second signal ends
 /// this process at once; what still runs is then ended by the supervisor.
 pub(super) struct Relay {
@@ -23,7 +33,7 @@ pub(super) struct Relay {
     task: TaskId,
     events: TaskEvents,
     signals: Signals,
-    screen: mpsc::Sender<Event>,
+    screen: mpsc::Sender<Shown>,
     aborting: bool,
     /// Nobody reads the answer while the task is being aborted: the rest is let go.
     stuck: bool,
@@ -35,7 +45,7 @@ impl Relay {
         client: &Client,
         events: TaskEvents,
         signals: Signals,
-    ) -> mpsc::Receiver<Event> {
+    ) -> mpsc::Receiver<Shown> {
         let (screen, shown) = mpsc::channel(QUEUE);
         let task = events.task_id.clone();
         let client = client.clone();
@@ -80,14 +90,16 @@ impl Relay {
             // The task is over; only the screen may still be at work, or what is left be ended.
             signals.next().await;
         }
-        std::process::exit(i32::from(INTERRUPTED));
+        leave();
     }
 
     fn abort(&mut self) {
         if std::mem::replace(&mut self.aborting, true) {
-            std::process::exit(i32::from(INTERRUPTED));
+            leave();
         }
         self.client.abort(&self.task);
+        // A screen that has no room for it has more to say than this.
+        let _ = self.screen.try_send(Shown::Aborting);
     }
 
     async fn hand_on(&mut self, event: Event) {
@@ -101,7 +113,7 @@ impl Relay {
                 // The screen has gone when stdout can't be written; the task is then aborted.
                 room = screen.reserve() => {
                     if let Ok(room) = room {
-                        room.send(event);
+                        room.send(Shown::Event(event));
                     }
                     return;
                 }
@@ -113,4 +125,14 @@ impl Relay {
             }
         }
     }
+}
+
+/// Ends this process, wherever its other threads stand. What they have handed to the system is not
+/// lost, and the supervisor ends what still runs.
+fn leave() -> ! {
+    if Terminal::of_stderr().moves {
+        // Off the line that is being written, without the lock that a stuck writer may hold.
+        let _ = rustix::io::write(std::io::stderr(), b"\n");
+    }
+    std::process::exit(i32::from(INTERRUPTED));
 }

@@ -168,6 +168,13 @@ impl TextOutput {
         Ok(())
     }
 
+    /// The task is being aborted: whatever was going on is not worth a line any more.
+    pub(super) fn aborting(&mut self) {
+        self.tools.clear();
+        let what = "stopping (Ctrl-C again to end it at once)";
+        self.doing = Some((what.to_owned(), Instant::now()));
+    }
+
     /// What a person took to answer is not the tool's time.
     fn resolved(&mut self, question: &str) {
         let Some(place) = self.asked.iter().position(|(id, _)| id == question) else {
@@ -218,7 +225,9 @@ impl TextOutput {
     /// Ends the answer's last line.
     fn end_answer(&mut self) -> io::Result<()> {
         self.status.clear();
-        if std::mem::take(&mut self.unfinished) {
+        let one_terminal = self.to_terminal && self.terminal.there;
+        // Below a line of ours on the same terminal it has ended already.
+        if std::mem::take(&mut self.unfinished) && (self.line_open || !one_terminal) {
             self.out.write_all(b"\n")?;
             self.line_open = false;
         }

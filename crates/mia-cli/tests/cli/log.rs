@@ -116,3 +116,17 @@ fn the_shape_of_a_task_in_json() {
         ]
     );
 }
+
+#[test]
+fn on_a_terminal_a_task_is_one_line_however_narrow_it_is() {
+    let person = Person::new();
+    person.claude(&answer("yes"));
+    person.run(&["ask", &"word ".repeat(30)]).code(0);
+    let setting = crate::terminal::Setting {
+        columns: 40,
+        ..Default::default()
+    };
+    let (code, screen) = crate::terminal::Terminal::with(&person, &["log"], setting).end();
+    assert_eq!((code, screen.lines().count()), (Some(0), 1), "{screen}");
+    assert!(screen.ends_with('…'), "{screen}");
+}

@@ -178,3 +178,33 @@ fn without_a_prompt_on_a_terminal_it_does_not_wait() {
         "{screen}"
     );
 }
+
+#[test]
+fn it_says_that_it_is_stopping_and_ends_at_once_when_asked_again() {
+    let person = Person::new();
+    person.claude(&(begin() + &say("Working on it.") + "ignore TERM\nhang\n"));
+    let mut terminal = Terminal::start(&person, &["ask", "work"]);
+    terminal.wait_for("Working on it.");
+    terminal.keys("\x03");
+    terminal.wait_for("stopping (Ctrl-C again to end it at once)");
+    terminal.keys("\x03");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(130));
+    let lines: Vec<_> = screen.lines().collect();
+    assert_eq!(lines[0], "Working on it.^C", "{screen}");
+    assert!(
+        lines[1].contains("stopping") && lines.len() == 2,
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_error_stands_below_what_was_said() {
+    let person = Person::new();
+    person.claude(&(begin() + &say("So far") + "exit 7\n"));
+    let (code, screen) = Terminal::start(&person, &["ask", "work"]).end();
+    assert_eq!(code, Some(1));
+    let lines: Vec<_> = screen.lines().collect();
+    assert_eq!(lines[0], "So far");
+    assert!(lines[1].starts_with("error: claude-code: "), "{screen}");
+}

@@ -1,9 +1,8 @@
 //! A `CodingPlugin` for any CLI adapter.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -12,7 +11,6 @@ use mia_api::{
     TaskId,
 };
 use mia_host::SpawnSpec;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use super::adapter::{Call, CliAdapter, Launch, Profile};
@@ -27,6 +25,7 @@ use super::{probe, prompt};
 use crate::contract::{CodingPlugin, Dispatch, Environment, PluginConfig, Probe, Services};
 use crate::sessions::{SessionKey, SessionsError};
 use crate::sink::EventSink;
+use crate::slots::{Slot, Slots};
 
 /// A CLI plugin: spawning, streaming, sessions, limits and killing around a [`CliAdapter`].
 pub struct SpawnPlugin<A> {
@@ -34,7 +33,6 @@ pub struct SpawnPlugin<A> {
     version: String,
     adapter: A,
     ready: OnceLock<Ready>,
-    running: Mutex<HashMap<TaskId, Running>>,
 }
 
 /// What `initialize` brought.
@@ -42,31 +40,7 @@ pub struct SpawnPlugin<A> {
 pub(super) struct Ready {
     pub(super) config: PluginConfig,
     pub(super) services: Services,
-    slots: Arc<Semaphore>,
-}
-
-/// A dispatch that runs.
-#[derive(Debug)]
-struct Running {
-    abort: watch::Sender<u32>,
-    /// Closed when the dispatch is over.
-    over: watch::Receiver<()>,
-}
-
-/// Holds a slot and the task's entry for as long as the dispatch lives, whatever ends it.
-struct Slot<'a, A> {
-    plugin: &'a SpawnPlugin<A>,
-    task: TaskId,
-    abort: watch::Receiver<u32>,
-    // In this order: who waits for the end finds the slot free.
-    _permit: OwnedSemaphorePermit,
-    _over: watch::Sender<()>,
-}
-
-impl<A> Drop for Slot<'_, A> {
-    fn drop(&mut self) {
-        self.plugin.running().remove(&self.task);
-    }
+    slots: Slots,
 }
 
 impl<A> fmt::Debug for SpawnPlugin<A> {
@@ -86,16 +60,11 @@ impl<A: CliAdapter> SpawnPlugin<A> {
             version: version.into(),
             adapter,
             ready: OnceLock::new(),
-            running: Mutex::default(),
         }
     }
 }
 
 impl<A> SpawnPlugin<A> {
-    fn running(&self) -> MutexGuard<'_, HashMap<TaskId, Running>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ready(&self) -> Result<&Ready, PluginError> {
         self.ready.get().ok_or_else(|| {
             PluginError::new(
@@ -103,38 +72,6 @@ impl<A> SpawnPlugin<A> {
                 &self.name,
                 "the plugin was asked before it was initialized",
             )
-        })
-    }
-
-    /// Takes a slot (M-20) without waiting; it is given back when the value is dropped.
-    fn take_slot(&self, ready: &Ready, task: &TaskId) -> Result<Slot<'_, A>, PluginError> {
-        let full =
-            |message: String| PluginError::new(ErrorCode::ConcurrencyLimit, &self.name, message);
-        let permit = Arc::clone(&ready.slots).try_acquire_owned().map_err(|_| {
-            let limit = ready.config.max_concurrency;
-            full(format!(
-                "{} runs {limit} tasks already, which is its limit",
-                self.name
-            ))
-            .with_hint(format!(
-                "wait for one to end, or raise plugins.{}.max_concurrency",
-                self.name
-            ))
-        })?;
-        let (abort, aborted) = watch::channel(0);
-        let (holder, over) = watch::channel(());
-        let mut running = self.running();
-        if running.contains_key(task) {
-            return Err(full(format!("the task {task} runs already")));
-        }
-        running.insert(task.clone(), Running { abort, over });
-        drop(running);
-        Ok(Slot {
-            plugin: self,
-            task: task.clone(),
-            abort: aborted,
-            _over: holder,
-            _permit: permit,
         })
     }
 }
@@ -172,7 +109,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         ready: &Ready,
         dispatch: Dispatch,
         events: EventSink,
-        slot: &Slot<'_, A>,
+        slot: &Slot,
     ) -> Result<DispatchResult, PluginError> {
         let began = Instant::now();
         let profile = self.profile();
@@ -231,7 +168,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                 permissions: Arc::clone(&dispatch.permissions),
                 limits: self.limits(ready, &profile, options.timeout_ms),
                 began,
-                abort: slot.abort.clone(),
+                abort: slot.requests(),
                 max_line: ready.config.max_line,
                 stderr_tail: ready.config.stderr_tail,
                 keep_background: ready.config.keep_background,
@@ -375,8 +312,7 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
         services: Services,
     ) -> BoxFuture<'_, Result<(), PluginError>> {
         Box::pin(async move {
-            let permits = config.max_concurrency.clamp(1, Semaphore::MAX_PERMITS);
-            let slots = Arc::new(Semaphore::new(permits));
+            let slots = Slots::new(&self.name, config.max_concurrency);
             self.ready
                 .set(Ready {
                     config,
@@ -401,7 +337,7 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
         // Before the first await, even before the first poll.
         let slot = self
             .ready()
-            .and_then(|ready| Ok((ready, self.take_slot(ready, &dispatch.options.task_id)?)));
+            .and_then(|ready| Ok((ready, ready.slots.take(&dispatch.options.task_id)?)));
         Box::pin(async move {
             let (ready, slot) = slot?;
             self.answer(ready, dispatch, events, &slot).await
@@ -463,24 +399,14 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
 
     fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let over = {
-                let running = self.running();
-                let Some(running) = running.get(task) else {
-                    return;
-                };
-                running
-                    .abort
-                    .send_modify(|asked| *asked = asked.saturating_add(1));
-                running.over.clone()
-            };
-            let mut over = over;
-            // Nothing is ever sent: the dispatch is over when its end of the channel is gone.
-            let _ = over.changed().await;
+            if let Ok(ready) = self.ready() {
+                ready.slots.abort(task).await;
+            }
         })
     }
 
     fn running_task_count(&self) -> usize {
-        self.running().len()
+        self.ready().map_or(0, |ready| ready.slots.taken())
     }
 
     fn cleanup(&self, max_age: Duration) -> BoxFuture<'_, usize> {

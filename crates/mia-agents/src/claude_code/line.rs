@@ -1,0 +1,182 @@
+//! The lines that Claude Code prints.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Text that is borrowed from the line where it has no escapes.
+#[derive(Debug, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// The text in a member whose type differs from line to line.
+pub(super) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw.get())
+        .ok()
+        .map(|text| text.0)
+}
+
+/// One line. Its `type` may stand anywhere in it. Members of all types are side by side, for the
+/// parser skips what is absent at no cost.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) subtype: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) event: Option<StreamEvent<'a>>,
+    #[serde(borrow, default)]
+    pub(super) parent_tool_use_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) session_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) request_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) request: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) tool_name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Option<Text<'a>>,
+    #[serde(default)]
+    pub(super) attempt: Option<u64>,
+    #[serde(default)]
+    pub(super) max_retries: Option<u64>,
+    #[serde(default)]
+    pub(super) retry_delay_ms: Option<f64>,
+    #[serde(default)]
+    pub(super) error_status: Option<u16>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+    #[serde(borrow, default)]
+    pub(super) result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) terminal_reason: Option<Text<'a>>,
+    #[serde(default)]
+    pub(super) api_error_status: Option<u16>,
+    #[serde(default)]
+    pub(super) errors: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) permission_denials: Option<Vec<Value>>,
+    #[serde(default)]
+    pub(super) total_cost_usd: Option<f64>,
+    #[serde(default)]
+    pub(super) usage: Option<TurnUsage>,
+    #[serde(default)]
+    pub(super) model_usage_since_last_result: Option<HashMap<String, ModelUsage>>,
+}
+
+/// An event of the provider's stream.
+#[derive(Debug, Deserialize)]
+pub(super) struct StreamEvent<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<MessageId<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Text<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct MessageId<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    /// Its blocks; a content that is a plain text has none that matter.
+    pub(super) fn blocks(&self) -> Result<Vec<Block<'a>>, serde_json::Error> {
+        match self.content {
+            Some(content) if content.get().starts_with('[') => serde_json::from_str(content.get()),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ControlRequest<'a> {
+    #[serde(borrow)]
+    pub(super) subtype: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) tool_name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) permission_suggestions: Option<Vec<Value>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct TurnUsage {
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+    pub(super) cache_creation_input_tokens: Option<u64>,
+    pub(super) cache_read_input_tokens: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModelUsage {
+    #[serde(rename = "inputTokens")]
+    pub(super) input: u64,
+    #[serde(rename = "outputTokens")]
+    pub(super) output: u64,
+    #[serde(rename = "cacheCreationInputTokens")]
+    pub(super) cache_creation: u64,
+    #[serde(rename = "cacheReadInputTokens")]
+    pub(super) cache_read: u64,
+    #[serde(rename = "costUSD")]
+    pub(super) cost: Option<f64>,
+}
