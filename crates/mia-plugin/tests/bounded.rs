@@ -13,9 +13,8 @@ mod toy;
 #[path = "spawn/world.rs"]
 mod world;
 
-use std::time::Duration;
-
-use toy::{DONE, Toy, session, text};
+use mia_plugin::CodingPlugin;
+use toy::{DONE, Toy, text};
 use world::World;
 
 /// Held by the test that runs.
@@ -64,33 +63,26 @@ async fn fifty_dispatches_run_at_once_without_a_thread_each() {
 async fn two_hundred_megabytes_that_nobody_reads_stay_in_the_child() {
     let _alone = ALONE.lock().await;
     // 200 MB that enter no answer, for that is kept whole.
-    let script = [
-        &session("s"),
-        "touch talks\nrepeat 900000 {\"t\":\"sub\",\"p\":\"1\",\"x\":\"",
-        &"0123456789".repeat(20),
-        "\"}\n",
-        DONE,
-    ]
-    .concat();
+    let line = "0123456789".repeat(20);
+    let script = format!("repeat 900000 {{\"t\":\"sub\",\"p\":\"1\",\"x\":\"{line}\"}}\n{DONE}");
     let world = World::new(&script).await;
     let before = resident();
     let mut running = world.start(world.dispatch("x"));
-    world.made("talks").await;
-    let mut most = 0;
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        most = most.max(resident());
-    }
-    assert!(!running.dispatched.is_finished(), "it waits for its reader");
+    world.stuck().await;
+    let mut most = resident();
+    // A part of it is enough to see that reading on does not let anything pile up either.
     let mut bytes = 0;
-    while let Some(event) = running.stream.next().await {
-        if let mia_api::EventBody::Token { text, .. } = event {
+    while bytes < 20_000_000 {
+        if let Some(mia_api::EventBody::Token { text, .. }) = running.stream.next().await {
             bytes += text.len();
         }
         most = most.max(resident());
     }
-    running.dispatched.await.unwrap().unwrap();
-    assert_eq!(bytes, 900_000 * 200);
+    world.stuck().await;
+    most = most.max(resident());
+    assert!(!running.dispatched.is_finished(), "it waits for its reader");
+    world.plugin.abort(&running.task).await;
     let grown = most.saturating_sub(before);
     assert!(grown < 32 << 20, "{grown} bytes more");
+    running.end().await.outcome.unwrap_err();
 }

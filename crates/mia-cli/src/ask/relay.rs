@@ -19,6 +19,10 @@ const QUEUE: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// What the screen is told.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are events, and few wait"
+)]
 pub(super) enum Shown {
     /// Something happened in the task.
     Event(Event),
