@@ -22,10 +22,7 @@ pub(crate) async fn stream(child: &Path) -> Result<Value, Failure> {
         Ok(_) => "ok".to_owned(),
         Err(error) => error.code.as_str().to_owned(),
     };
-    let content_bytes = answer
-        .result
-        .as_ref()
-        .map_or(0, |result| result.content.len());
+    let content_bytes = answer.result.as_ref().map_or(0, |result| result.content.len());
     Ok(json!({
         "wall_us": meter::micros(wall),
         "cpu_us": meter::micros(cpu),

@@ -57,10 +57,8 @@ fn run(args: Vec<OsString>) -> Result<Value, Failure> {
     };
     let gate = args.next().map(PathBuf::from).unwrap_or_default();
     // As `mia` does it.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     match mode.to_string_lossy().as_ref() {
         "scan" => scan::run(&child),
         "stream" => runtime.block_on(dispatch::stream(&child)),

@@ -52,15 +52,8 @@ impl Subject {
             environment: environment.clone(),
             installed_agents: None,
         };
-        plugin
-            .initialize(config, services)
-            .await
-            .map_err(|error| error.message)?;
-        Ok(Self {
-            plugin,
-            supervisor,
-            environment,
-        })
+        plugin.initialize(config, services).await.map_err(|error| error.message)?;
+        Ok(Self { plugin, supervisor, environment })
     }
 
     pub(crate) fn supervisor_pid(&self) -> Option<u32> {
@@ -86,20 +79,12 @@ impl Subject {
             (events, text_bytes)
         };
         let (result, (events, text_bytes)) = tokio::join!(answer, read);
-        Answer {
-            result,
-            events,
-            text_bytes,
-        }
+        Answer { result, events, text_bytes }
     }
 
     async fn answer(&self, name: &str, sink: EventSink) -> Result<DispatchResult, PluginError> {
         let unknown = |error: mia_api::BadId| {
-            PluginError::new(
-                mia_api::ErrorCode::Unknown,
-                ClaudeCode::NAME,
-                error.to_string(),
-            )
+            PluginError::new(mia_api::ErrorCode::Unknown, ClaudeCode::NAME, error.to_string())
         };
         let task: TaskId = name.parse().map_err(unknown)?;
         let conversation: ConversationId = name.parse().map_err(unknown)?;

@@ -12,10 +12,7 @@ use crate::{Failure, meter};
 pub(crate) fn run(child: &Path) -> Result<Value, Failure> {
     let began = Instant::now();
     let cpu = meter::cpu();
-    let mut child = Command::new(child)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+    let mut child = Command::new(child).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut stdin = child.stdin.take().ok_or("no stdin")?;
     stdin.write_all(b"{}\n")?;
     let mut stdout = child.stdout.take().ok_or("no stdout")?;

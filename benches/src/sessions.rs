@@ -62,8 +62,7 @@ impl Sessions for InMemory {
         plugin: &'a str,
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<(), SessionsError>> {
-        self.map()
-            .retain(|key, _| key.plugin != plugin || key.conversation != *conversation);
+        self.map().retain(|key, _| key.plugin != plugin || key.conversation != *conversation);
         ready(())
     }
 

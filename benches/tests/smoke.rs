@@ -17,12 +17,7 @@ fn subject(mode: &str, folder: &Path, script: &str, args: &[&str]) -> Value {
     let cli = FakeCli::named(folder, "claude");
     cli.script(script);
     let mut command = Command::new(env!("CARGO_BIN_EXE_mia-bench"));
-    let output = command
-        .arg(mode)
-        .arg(cli.path())
-        .args(args)
-        .output()
-        .unwrap();
+    let output = command.arg(mode).arg(cli.path()).args(args).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -53,10 +48,7 @@ fn dispatches_in_a_row_and_their_reference_are_timed() {
     for mode in ["bare", "dispatch"] {
         let folder = tempfile::tempdir().unwrap();
         let figures = subject(mode, folder.path(), &format!("out {RESULT}\n"), &["3"]);
-        assert!(
-            figures["median_us"].as_f64().unwrap() > 0.0,
-            "{mode}: {figures}"
-        );
+        assert!(figures["median_us"].as_f64().unwrap() > 0.0, "{mode}: {figures}");
     }
 }
 
@@ -65,16 +57,10 @@ fn many_at_once_run_until_the_gate_is_opened() {
     for mode in ["many-bare", "many"] {
         let folder = tempfile::tempdir().unwrap();
         let gate = folder.path().join("gate");
-        let script = format!(
-            "out {DELTA}\nwait-file {}\nout {RESULT}\n",
-            gate.to_str().unwrap()
-        );
+        let script = format!("out {DELTA}\nwait-file {}\nout {RESULT}\n", gate.to_str().unwrap());
         let args = ["5", gate.to_str().unwrap()];
         let figures = subject(mode, folder.path(), &script, &args);
-        assert!(
-            figures["threads"].as_u64().unwrap() > 0,
-            "{mode}: {figures}"
-        );
+        assert!(figures["threads"].as_u64().unwrap() > 0, "{mode}: {figures}");
         assert!(gate.exists());
     }
 }

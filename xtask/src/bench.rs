@@ -55,11 +55,7 @@ pub(crate) fn run(repository: &Repository, args: &Args) -> Result<bool, Failure>
         eprintln!("measuring {}", line.name);
         let folder = scratch.path().join(line.name);
         std::fs::create_dir(&folder)?;
-        let setting = Setting {
-            programs: &programs,
-            folder: &folder,
-            runs: args.runs,
-        };
+        let setting = Setting { programs: &programs, folder: &folder, runs: args.runs };
         match (line.measure)(&setting) {
             Ok(measured) => rows.extend(measured),
             // The other lines can still be measured.

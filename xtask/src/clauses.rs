@@ -32,9 +32,7 @@ const FOLDERS: [&str; 4] = ["crates", "examples", "tests", "benches"];
 
 impl Clause {
     fn is_claimed(self) -> bool {
-        CLAIMED
-            .iter()
-            .any(|(book, range)| *book == self.book && range.contains(&self.number))
+        CLAIMED.iter().any(|(book, range)| *book == self.book && range.contains(&self.number))
     }
 }
 
@@ -88,10 +86,7 @@ impl Coverage {
                 let file = path.strip_prefix(root)?.to_owned();
                 for name in tests_of(&text) {
                     for clause in clauses_in_name(name) {
-                        let test = Test {
-                            file: file.clone(),
-                            name: name.to_owned(),
-                        };
+                        let test = Test { file: file.clone(), name: name.to_owned() };
                         self.tests.entry(clause).or_default().push(test);
                     }
                 }
@@ -113,11 +108,7 @@ impl Coverage {
             .filter(|(clause, _)| !self.clauses.contains_key(clause))
             .flat_map(|(clause, tests)| tests.iter().map(move |test| (clause, test)))
             .map(|(clause, test)| {
-                format!(
-                    "{} in {}: there is no {clause}",
-                    test.name,
-                    test.file.display()
-                )
+                format!("{} in {}: there is no {clause}", test.name, test.file.display())
             });
         untested.chain(unknown).collect()
     }
@@ -135,15 +126,11 @@ fails when a claimed clause has none.
 
 "
         .to_owned();
-        let (claimed, others): (Vec<_>, Vec<_>) = self
-            .clauses
-            .iter()
-            .partition(|(clause, _)| clause.is_claimed());
+        let (claimed, others): (Vec<_>, Vec<_>) =
+            self.clauses.iter().partition(|(clause, _)| clause.is_claimed());
         self.table(&mut text, &claimed);
-        let others: Vec<_> = others
-            .into_iter()
-            .filter(|(clause, _)| self.tests.contains_key(clause))
-            .collect();
+        let others: Vec<_> =
+            others.into_iter().filter(|(clause, _)| self.tests.contains_key(clause)).collect();
         if !others.is_empty() {
             text.push_str("\n## Not claimed yet, but with tests\n\n");
             self.table(&mut text, &others);
@@ -159,10 +146,7 @@ fails when a claimed clause has none.
                 .find(|(book, number, _)| (*book, *number) == (clause.book, clause.number))
                 .map(|(_, _, what)| format!(" ({what})"))
                 .unwrap_or_default();
-            let tests = self
-                .tests
-                .get(clause)
-                .map_or_else(|| "none".to_owned(), |t| cell(t));
+            let tests = self.tests.get(clause).map_or_else(|| "none".to_owned(), |t| cell(t));
             let words = words.replace('|', "\\|");
             let _ = writeln!(text, "| {clause}{less} | {words} | {tests} |");
         }
@@ -196,10 +180,7 @@ mod tests {
 
     #[test]
     fn a_claimed_clause_without_a_test_and_a_test_without_a_clause_are_problems() {
-        let test = || Test {
-            file: "crates/x/src/lib.rs".into(),
-            name: "m_099_x".into(),
-        };
+        let test = || Test { file: "crates/x/src/lib.rs".into(), name: "m_099_x".into() };
         let coverage = Coverage {
             clauses: [
                 (m(1), "One".to_owned()),

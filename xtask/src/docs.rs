@@ -21,10 +21,8 @@ pub(crate) const CLAUSES: Document = Document {
 };
 
 /// Every key of the configuration.
-const CONFIG: Document = Document {
-    path: "docs/config.md",
-    generate: |_| Ok(mia_config::reference()),
-};
+const CONFIG: Document =
+    Document { path: "docs/config.md", generate: |_| Ok(mia_config::reference()) };
 
 /// All of them.
 pub(crate) const ALL: [Document; 2] = [CLAUSES, CONFIG];
@@ -73,21 +71,14 @@ pub(crate) fn check(repository: &Repository, documents: &[Document]) -> Result<O
     for document in documents {
         let text = (document.generate)(repository)?;
         let old = fs::read_to_string(repository.path(document.path)).unwrap_or_default();
-        let stale = format!(
-            "{} is not up to date: run `cargo xtask docs`",
-            document.path
-        );
+        let stale = format!("{} is not up to date: run `cargo xtask docs`", document.path);
         outcome.add(verdict(if old == text { String::new() } else { stale }));
     }
     Ok(outcome)
 }
 
 fn verdict(problem: String) -> Outcome {
-    if problem.is_empty() {
-        Outcome::passed()
-    } else {
-        Outcome::failed(problem + "\n")
-    }
+    if problem.is_empty() { Outcome::passed() } else { Outcome::failed(problem + "\n") }
 }
 
 /// The group of `cargo xtask test`.

@@ -21,11 +21,7 @@ impl AddAssign for Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.skipped
-        )
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 }
 
@@ -44,39 +40,19 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// A single check that holds.
     pub(crate) fn passed() -> Self {
-        Self {
-            counts: Counts {
-                passed: 1,
-                ..Counts::default()
-            },
-            ..Self::default()
-        }
+        Self { counts: Counts { passed: 1, ..Counts::default() }, ..Self::default() }
     }
 
     /// A single check that does not hold.
     pub(crate) fn failed(output: impl Into<String>) -> Self {
-        let counts = Counts {
-            failed: 1,
-            ..Counts::default()
-        };
-        Self {
-            counts,
-            output: output.into(),
-            ..Self::default()
-        }
+        let counts = Counts { failed: 1, ..Counts::default() };
+        Self { counts, output: output.into(), ..Self::default() }
     }
 
     /// A single check that could not be made.
     pub(crate) fn skipped(why: impl fmt::Display) -> Self {
-        let counts = Counts {
-            skipped: 1,
-            ..Counts::default()
-        };
-        Self {
-            counts,
-            summary: format!("skipped: {why}"),
-            ..Self::default()
-        }
+        let counts = Counts { skipped: 1, ..Counts::default() };
+        Self { counts, summary: format!("skipped: {why}"), ..Self::default() }
     }
 
     /// Adds what came of a part.

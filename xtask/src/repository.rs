@@ -29,12 +29,7 @@ impl Said {
 
     /// The last line that says something, for a report of one line.
     pub(crate) fn last_line(&self) -> &str {
-        self.all
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .unwrap_or("no output")
+        self.all.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no output")
     }
 }
 
@@ -45,15 +40,11 @@ impl Repository {
             Some(package) => PathBuf::from(package),
             None => std::env::current_dir()?,
         };
-        let root = start
-            .ancestors()
-            .find(|folder| folder.join("xtask/Cargo.toml").is_file())
-            .ok_or(
+        let root =
+            start.ancestors().find(|folder| folder.join("xtask/Cargo.toml").is_file()).ok_or(
                 "run this in the repository: there is no xtask/Cargo.toml in any folder above",
             )?;
-        Ok(Self {
-            root: root.to_owned(),
-        })
+        Ok(Self { root: root.to_owned() })
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -74,11 +65,7 @@ impl Repository {
                 command.env_remove(name);
             }
         }
-        for name in [
-            "CARGO_MANIFEST_DIR",
-            "CARGO_MANIFEST_PATH",
-            "CARGO_BIN_NAME",
-        ] {
+        for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_BIN_NAME"] {
             command.env_remove(name);
         }
         command
@@ -100,9 +87,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Said, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let (mut reader, writer) = std::io::pipe()?;
     command.stdout(Stdio::piped()).stderr(writer.try_clone()?);
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("can't run {name}: {error}"))?;
+    let mut child = command.spawn().map_err(|error| format!("can't run {name}: {error}"))?;
     // Our copies of the pipe's end, or it would never end.
     command.stderr(Stdio::null());
     let stdout = child.stdout.take();

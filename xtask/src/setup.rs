@@ -21,24 +21,14 @@ pub(crate) fn run(repository: &Repository) -> Result<bool, Failure> {
     }
     print!("{}", outcome.output);
     println!("{}", outcome.counts);
-    Ok(matches!(
-        outcome.counts,
-        Counts {
-            failed: 0,
-            skipped: 0,
-            ..
-        }
-    ))
+    Ok(matches!(outcome.counts, Counts { failed: 0, skipped: 0, .. }))
 }
 
 /// Sets everything up. Each part counts as one.
 pub(crate) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
     let agents = agents::Agents::read(repository)?;
     let mut outcome = Outcome::default();
-    outcome.add(packages::prepare(
-        repository,
-        !agents.installed(repository),
-    )?);
+    outcome.add(packages::prepare(repository, !agents.installed(repository))?);
     outcome.add(rust::prepare(repository)?);
     let node = node::prepare(repository, &agents)?;
     let node_bin = node.bin.clone();
@@ -50,13 +40,7 @@ pub(crate) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
 /// A real agent, or what it needs, is missing: skipped, but a failure in CI.
 fn agent_missing(why: &str, output: String) -> Outcome {
     if in_ci() {
-        return Outcome {
-            summary: format!("failed: {why}"),
-            ..Outcome::failed(output)
-        };
+        return Outcome { summary: format!("failed: {why}"), ..Outcome::failed(output) };
     }
-    Outcome {
-        output,
-        ..Outcome::skipped(why)
-    }
+    Outcome { output, ..Outcome::skipped(why) }
 }

@@ -19,17 +19,15 @@ pub(crate) fn read(blocks: &[Value]) -> Vec<ToolContent> {
 fn typed(block: &Map<String, Value>) -> Option<ToolContent> {
     let member = |name| block.get(name).and_then(Value::as_str).map(str::to_owned);
     match block.get("type")?.as_str()? {
-        "content" => text(block.get("content")?).map(|text| ToolContent::Text {
-            text: text.to_owned(),
-        }),
+        "content" => {
+            text(block.get("content")?).map(|text| ToolContent::Text { text: text.to_owned() })
+        }
         "diff" => Some(ToolContent::Diff {
             path: member("path")?,
             old_text: member("oldText"),
             new_text: member("newText")?,
         }),
-        "terminal" => Some(ToolContent::Terminal {
-            terminal_id: member("terminalId")?,
-        }),
+        "terminal" => Some(ToolContent::Terminal { terminal_id: member("terminalId")? }),
         _ => None,
     }
 }
@@ -37,11 +35,7 @@ fn typed(block: &Map<String, Value>) -> Option<ToolContent> {
 /// The text of a content block that is text.
 pub(crate) fn text(block: &Value) -> Option<&str> {
     let block = block.as_object()?;
-    if block.get("type")?.as_str()? == "text" {
-        block.get("text")?.as_str()
-    } else {
-        None
-    }
+    if block.get("type")?.as_str()? == "text" { block.get("text")?.as_str() } else { None }
 }
 
 /// The same contents as an update says them.
@@ -50,18 +44,10 @@ pub(crate) fn write(contents: &[ToolContent]) -> Value {
         .iter()
         .map(|content| match content {
             ToolContent::Text { text } => text_block(text),
-            ToolContent::Diff {
-                path,
-                old_text: None,
-                new_text,
-            } => {
+            ToolContent::Diff { path, old_text: None, new_text } => {
                 json!({"type": "diff", "path": path, "newText": new_text})
             }
-            ToolContent::Diff {
-                path,
-                old_text: Some(old),
-                new_text,
-            } => {
+            ToolContent::Diff { path, old_text: Some(old), new_text } => {
                 json!({"type": "diff", "path": path, "oldText": old, "newText": new_text})
             }
             ToolContent::Terminal { terminal_id } => {

@@ -56,16 +56,7 @@ fn nesting(members: &Map<String, Value>) -> usize {
 /// The members of an event of that kind that the update itself says.
 fn said(update: &Value, kind: &str) -> Map<String, Value> {
     let event = project::event(update);
-    if let (
-        "tool_result",
-        EventBody::ToolUpdate {
-            id,
-            status,
-            content,
-            ..
-        },
-    ) = (kind, &event)
-    {
+    if let ("tool_result", EventBody::ToolUpdate { id, status, content, .. }) = (kind, &event) {
         return result(id, *status, content);
     }
     if event.kind() != kind || kind == "other" {
@@ -81,10 +72,7 @@ fn said(update: &Value, kind: &str) -> Map<String, Value> {
 fn result(id: &str, status: Option<ToolStatus>, content: &[ToolContent]) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("id".to_owned(), id.into());
-    members.insert(
-        "is_error".to_owned(),
-        (status == Some(ToolStatus::Failed)).into(),
-    );
+    members.insert("is_error".to_owned(), (status == Some(ToolStatus::Failed)).into());
     if let [ToolContent::Text { text }] = content {
         members.insert("output".to_owned(), text.as_str().into());
     }

@@ -12,12 +12,7 @@ pub(crate) fn update(event: &EventBody) -> Value {
         EventBody::Token { text, .. } => chunk("agent_message_chunk", text),
         EventBody::Thought { text, .. } => chunk("agent_thought_chunk", text),
         EventBody::ToolCall(call) => tool_call(call),
-        EventBody::ToolUpdate {
-            id,
-            status,
-            content,
-            ..
-        } => {
+        EventBody::ToolUpdate { id, status, content, .. } => {
             let mut update = json!({"sessionUpdate": "tool_call_update", "toolCallId": id});
             set(&mut update, "status", status.map(|status| json!(status)));
             let content = (!content.is_empty()).then(|| content::write(content));
@@ -29,11 +24,7 @@ pub(crate) fn update(event: &EventBody) -> Value {
             let entries: Vec<Value> = entries.iter().map(entry).collect();
             json!({"sessionUpdate": "plan", "entries": entries})
         }
-        EventBody::Usage {
-            context: Some(context),
-            cost_usd,
-            ..
-        } => {
+        EventBody::Usage { context: Some(context), cost_usd, .. } => {
             let mut update = json!({
                 "sessionUpdate": "usage_update", "used": context.used, "size": context.size,
             });
@@ -61,28 +52,11 @@ fn chunk(kind: &str, text: &str) -> Value {
 }
 
 fn tool_call(call: &ToolCallInfo) -> Value {
-    let ToolCallInfo {
-        id,
-        parent_id: _,
-        name,
-        title,
-        kind,
-        input,
-        locations,
-        raw: _,
-    } = call;
+    let ToolCallInfo { id, parent_id: _, name, title, kind, input, locations, raw: _ } = call;
     let mut update = json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": title});
     set(&mut update, "name", (!name.is_empty()).then(|| json!(name)));
-    set(
-        &mut update,
-        "kind",
-        (*kind != ToolKind::Other).then(|| json!(kind)),
-    );
-    set(
-        &mut update,
-        "rawInput",
-        (!input.is_null()).then(|| input.clone()),
-    );
+    set(&mut update, "kind", (*kind != ToolKind::Other).then(|| json!(kind)));
+    set(&mut update, "rawInput", (!input.is_null()).then(|| input.clone()));
     let locations: Vec<Value> = locations
         .iter()
         .map(|location| {
@@ -91,20 +65,12 @@ fn tool_call(call: &ToolCallInfo) -> Value {
             value
         })
         .collect();
-    set(
-        &mut update,
-        "locations",
-        (!locations.is_empty()).then(|| Value::Array(locations)),
-    );
+    set(&mut update, "locations", (!locations.is_empty()).then(|| Value::Array(locations)));
     update
 }
 
 fn tool_result(result: &ToolResultInfo) -> Value {
-    let status = if result.is_error {
-        "failed"
-    } else {
-        "completed"
-    };
+    let status = if result.is_error { "failed" } else { "completed" };
     let mut update =
         json!({"sessionUpdate": "tool_call_update", "toolCallId": result.id, "status": status});
     let content = (!result.output.is_empty()).then(|| json!([content::text_block(&result.output)]));
@@ -115,10 +81,7 @@ fn tool_result(result: &ToolResultInfo) -> Value {
 /// A step in ACP's own words, for a reader drops a step with any other.
 fn entry(entry: &PlanEntry) -> Value {
     let known = |word: &str, words: [&'static str; 3], usual: &'static str| {
-        words
-            .into_iter()
-            .find(|known| *known == word)
-            .unwrap_or(usual)
+        words.into_iter().find(|known| *known == word).unwrap_or(usual)
     };
     json!({
         "content": entry.content,

@@ -8,12 +8,7 @@ use crate::content;
 
 /// The event that says most of an update, without its original; `other` when none does.
 pub(crate) fn event(update: &Value) -> EventBody {
-    update
-        .as_object()
-        .and_then(typed)
-        .unwrap_or_else(|| EventBody::Other {
-            raw: update.clone(),
-        })
+    update.as_object().and_then(typed).unwrap_or_else(|| EventBody::Other { raw: update.clone() })
 }
 
 fn typed(update: &Map<String, Value>) -> Option<EventBody> {
@@ -84,11 +79,7 @@ fn entry(value: &Value) -> Option<PlanEntry> {
 /// An amount in US dollars; none in any other unit.
 fn dollars(cost: &Value) -> Option<f64> {
     let cost = cost.as_object()?;
-    if text(cost, "currency")? == "USD" {
-        cost.get("amount")?.as_f64()
-    } else {
-        None
-    }
+    if text(cost, "currency")? == "USD" { cost.get("amount")?.as_f64() } else { None }
 }
 
 fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
@@ -102,8 +93,5 @@ fn list<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a [Value]> {
 /// One of a set of words that ACP and we share; none for any other.
 fn word<T: DeserializeOwned>(object: &Map<String, Value>, name: &str) -> Option<T> {
     let value = object.get(name)?;
-    value
-        .is_string()
-        .then(|| T::deserialize(value).ok())
-        .flatten()
+    value.is_string().then(|| T::deserialize(value).ok()).flatten()
 }

@@ -21,11 +21,7 @@ async fn m_001_the_guide_conforms() {
         recall: Prompt::new("what did I ask?", "kiwi"),
         // Outside its folder it asks first, and nobody answers.
         busy: "show /etc/hostname".to_owned(),
-        ..Subject::new(
-            Box::new(|| Arc::new(Guide::new())),
-            supervisor,
-            folder.path().into(),
-        )
+        ..Subject::new(Box::new(|| Arc::new(Guide::new())), supervisor, folder.path().into())
     };
     check(&subject).await.unwrap();
 }

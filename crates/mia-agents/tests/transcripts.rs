@@ -1,11 +1,6 @@
 //! What the real Claude Code printed when it was recorded, replayed through its adapter without a
 //! process.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -35,12 +30,10 @@ impl Reader {
             Some(Turn::Remark(command)) => command,
             _ => &transcript.meta,
         };
-        let resumed = command
-            .split_once("--resume ")
-            .map(|(_, rest)| SessionRecord {
-                session_id: rest.split_whitespace().next().unwrap().to_owned(),
-                state: Value::Null,
-            });
+        let resumed = command.split_once("--resume ").map(|(_, rest)| SessionRecord {
+            session_id: rest.split_whitespace().next().unwrap().to_owned(),
+            state: Value::Null,
+        });
         let mut call = Call::new("x", Path::new("/w"));
         call.session = resumed.as_ref();
         adapter.build_args(&call).unwrap();
@@ -56,19 +49,12 @@ impl Reader {
 }
 
 fn lines(transcript: &Transcript) -> Vec<&str> {
-    std::str::from_utf8(&transcript.stdout)
-        .unwrap()
-        .lines()
-        .collect()
+    std::str::from_utf8(&transcript.stdout).unwrap().lines().collect()
 }
 
 fn text(events: &[EventBody]) -> String {
     let texts = events.iter().filter_map(|event| match event {
-        EventBody::Token {
-            text,
-            parent_id: None,
-            ..
-        } => Some(text.as_str()),
+        EventBody::Token { text, parent_id: None, .. } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
@@ -84,29 +70,11 @@ fn summary(transcript: &Transcript) -> String {
     let short = |text: &str| text.chars().take(70).collect::<String>();
     for event in out.take_events() {
         let line = match &event {
-            EventBody::Token {
-                text, parent_id, ..
-            } => {
-                format!(
-                    "{} {text:?}",
-                    if parent_id.is_some() {
-                        "sub token"
-                    } else {
-                        "token"
-                    }
-                )
+            EventBody::Token { text, parent_id, .. } => {
+                format!("{} {text:?}", if parent_id.is_some() { "sub token" } else { "token" })
             }
-            EventBody::Thought {
-                text, parent_id, ..
-            } => {
-                format!(
-                    "{} {text:?}",
-                    if parent_id.is_some() {
-                        "sub thought"
-                    } else {
-                        "thought"
-                    }
-                )
+            EventBody::Thought { text, parent_id, .. } => {
+                format!("{} {text:?}", if parent_id.is_some() { "sub thought" } else { "thought" })
             }
             EventBody::ToolCall(call) => {
                 let sub = if call.parent_id.is_some() { "sub " } else { "" };
@@ -114,17 +82,9 @@ fn summary(transcript: &Transcript) -> String {
             }
             EventBody::ToolResult(result) => {
                 let how = if result.is_error { "failed" } else { "ok" };
-                format!(
-                    "tool_result {} {how} {:?}",
-                    result.name,
-                    short(&result.output)
-                )
+                format!("tool_result {} {how} {:?}", result.name, short(&result.output))
             }
-            EventBody::Usage {
-                tokens: Some(tokens),
-                cost_usd,
-                ..
-            } => {
+            EventBody::Usage { tokens: Some(tokens), cost_usd, .. } => {
                 format!(
                     "usage {} in, {} out, {cost_usd:?}",
                     tokens.input_tokens, tokens.output_tokens
@@ -143,12 +103,7 @@ fn summary(transcript: &Transcript) -> String {
     }
     let end = match out.terminal() {
         Some(Terminal::Failed(error)) => {
-            format!(
-                "failed {} {:?}: {}",
-                error.code,
-                error.cause,
-                short(&error.message)
-            )
+            format!("failed {} {:?}: {}", error.code, error.cause, short(&error.message))
         }
         other => format!("{other:?}"),
     };
@@ -198,32 +153,17 @@ fn cut_everywhere(transcript: &Transcript, known: &Mutex<HashSet<String>>) {
         let events = out.take_events();
         said.push_str(&text(&events));
         // The answer so far is what was shown, but for what was taken back with a notice.
-        let taken_back = |event: &EventBody| {
-            matches!(
-                event,
-                EventBody::Notice {
-                    kind: NoticeKind::Retry,
-                    ..
-                }
-            )
-        };
+        let taken_back =
+            |event: &EventBody| matches!(event, EventBody::Notice { kind: NoticeKind::Retry, .. });
         if !said.ends_with(out.content()) {
-            assert!(
-                events.iter().any(taken_back),
-                "{case}: {said:?}, {:?}",
-                out.content()
-            );
+            assert!(events.iter().any(taken_back), "{case}: {said:?}, {:?}", out.content());
         }
         if events.iter().any(taken_back) {
             said = out.content().to_owned();
         }
     }
     assert_eq!(said, out.content(), "{case}");
-    let exit = Exit {
-        code: Some(1),
-        signal: None,
-        stderr: "",
-    };
+    let exit = Exit { code: Some(1), signal: None, stderr: "" };
     reader.adapter.on_exit(&exit, &mut out);
 }
 
@@ -232,9 +172,7 @@ fn framed_byte_by_byte(bytes: &[u8]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut take = |splitter: &mut LineSplitter| {
         while let Some(event) = splitter.next_line() {
-            let LineEvent::Line(line) = event else {
-                panic!("a line over the cap")
-            };
+            let LineEvent::Line(line) = event else { panic!("a line over the cap") };
             lines.push(line.to_str_lossy().into_owned());
         }
     };
@@ -289,10 +227,7 @@ fn m_014_every_recording_cut_at_every_byte() {
     let (one, other) = recordings.split_at(recordings.len() / 2);
     std::thread::scope(|scope| {
         for half in [one, other] {
-            scope.spawn(|| {
-                half.iter()
-                    .for_each(|transcript| cut_everywhere(transcript, &known))
-            });
+            scope.spawn(|| half.iter().for_each(|transcript| cut_everywhere(transcript, &known)));
         }
     });
 }

@@ -294,7 +294,8 @@ impl Serialize for Event {
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut map = Map::deserialize(deserializer)?;
-        let mut take = |name: &'static str| map.remove(name).ok_or_else(|| D::Error::missing_field(name));
+        let mut take =
+            |name: &'static str| map.remove(name).ok_or_else(|| D::Error::missing_field(name));
         let task_id = serde_json::from_value(take("task_id")?).map_err(D::Error::custom)?;
         let seq = serde_json::from_value(take("seq")?).map_err(D::Error::custom)?;
         let offset = match map.remove("offset") {

@@ -19,10 +19,8 @@ pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, F
             Found::Section(settings) if json => print_json(&settings),
             Found::Value(setting) => print(format!("{}\n", setting.value).as_bytes()),
             Found::Section(settings) => {
-                let rows: Vec<_> = settings
-                    .into_iter()
-                    .map(|s| vec![s.key, s.value.to_string()])
-                    .collect();
+                let rows: Vec<_> =
+                    settings.into_iter().map(|s| vec![s.key, s.value.to_string()]).collect();
                 print(aligned(&rows).as_bytes())
             }
         },
@@ -32,11 +30,7 @@ pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, F
                 Some(value) => mia_config::set(file, &key, &value)?,
                 None => mia_config::unset(file, &key)?,
             };
-            let what = if edited.changed {
-                "changed"
-            } else {
-                "is so already"
-            };
+            let what = if edited.changed { "changed" } else { "is so already" };
             print(format!("{} {what} in {}\n", edited.key, edited.file.display()).as_bytes())
         }
         ConfigAction::Explain { key, json } => {
@@ -61,12 +55,7 @@ pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, F
 fn explained(settings: &[Setting]) -> String {
     let mut text = String::new();
     for setting in settings {
-        let Setting {
-            key,
-            value,
-            origin,
-            about,
-        } = setting;
+        let Setting { key, value, origin, about } = setting;
         text.push_str(&format!("{key}: {value}  ({origin})\n    {about}\n"));
     }
     text

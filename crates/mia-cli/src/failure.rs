@@ -30,12 +30,7 @@ const ENVIRONMENT: u8 = 3;
 
 impl Failure {
     fn new(message: impl Into<String>, code: u8) -> Self {
-        Self {
-            message: message.into(),
-            mistakes: None,
-            help: None,
-            code,
-        }
+        Self { message: message.into(), mistakes: None, help: None, code }
     }
 
     /// There was an answer, and it could not be given: status 1.
@@ -180,19 +175,13 @@ pub(crate) fn describe(error: &PluginError) -> String {
         text.push_str(&format!("\n  {detail}"));
     }
     if let Some(stderr) = &error.stderr_tail {
-        let lines: Vec<_> = stderr
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
+        let lines: Vec<_> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in lines.iter().skip(lines.len().saturating_sub(5)) {
             text.push_str(&format!("\n  | {line}"));
         }
     }
     if let Some(wait) = error.retry_after_ms {
-        text.push_str(&format!(
-            "\n  the provider asks to wait {} s",
-            wait.div_ceil(1000)
-        ));
+        text.push_str(&format!("\n  the provider asks to wait {} s", wait.div_ceil(1000)));
     }
     if let Some(hint) = &error.hint {
         text.push_str(&format!("\n  {hint}"));

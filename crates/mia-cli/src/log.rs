@@ -43,28 +43,19 @@ pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
             && args.grep.is_none()
             && !args.failed
             && args.limit > 0;
-        return print(if all {
-            b"nothing was asked yet\n"
-        } else {
-            b"nothing was found\n"
-        });
+        return print(if all { b"nothing was asked yet\n" } else { b"nothing was found\n" });
     }
     let list = list(&tasks);
     if !io::stdout().is_terminal() {
         return print(list.as_bytes());
     }
     let room = columns();
-    let lines: String = list
-        .lines()
-        .map(|line| format!("{}\n", fit(line, room)))
-        .collect();
+    let lines: String = list.lines().map(|line| format!("{}\n", fit(line, room))).collect();
     print(lines.as_bytes())
 }
 
 fn list(tasks: &[TaskSummary]) -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let since =
         |then: i64| now.saturating_sub(Duration::from_millis(u64::try_from(then).unwrap_or(0)));
     let rows: Vec<_> = tasks
@@ -91,11 +82,7 @@ fn list(tasks: &[TaskSummary]) -> String {
 }
 
 fn first_line(prompt: &str) -> String {
-    let line = prompt
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or_default()
-        .trim();
+    let line = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let mut shown: String = line.chars().map(clean).take(PROMPT).collect();
     if line.chars().count() > PROMPT {

@@ -20,15 +20,11 @@ pub(crate) fn man(name: &'static str, of: Option<&str>) -> Result<ExitCode, Fail
     let page = match of {
         None => all,
         Some(of) => {
-            let names: Vec<_> = all
-                .get_subcommands()
-                .map(|c| c.get_name().to_owned())
-                .collect();
+            let names: Vec<_> = all.get_subcommands().map(|c| c.get_name().to_owned()).collect();
             all.find_subcommand(of)
                 .cloned()
                 .map(|page| {
-                    page.display_name(format!("{name}-{of}"))
-                        .bin_name(format!("{name} {of}"))
+                    page.display_name(format!("{name}-{of}")).bin_name(format!("{name} {of}"))
                 })
                 .ok_or_else(|| {
                     Failure::usage(format!(
@@ -51,9 +47,7 @@ pub(crate) fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     match out.write_all(text).and_then(|()| out.flush()) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(Failure::environment(format!(
-            "can't write to stdout: {error}"
-        ))),
+        Err(error) => Err(Failure::environment(format!("can't write to stdout: {error}"))),
     }
 }
 

@@ -11,11 +11,7 @@ const SHOWN: usize = 5;
 pub(crate) fn in_their_lines(mistakes: &ConfigErrors, terminal: Terminal) -> String {
     let list = mistakes.list();
     let room = columns();
-    let mut text: Vec<_> = list
-        .iter()
-        .take(SHOWN)
-        .map(|m| one(m, terminal, room))
-        .collect();
+    let mut text: Vec<_> = list.iter().take(SHOWN).map(|m| one(m, terminal, room)).collect();
     if let Some(more @ 1..) = list.len().checked_sub(SHOWN) {
         text.push(format!("  and {more} more"));
     }
@@ -23,31 +19,16 @@ pub(crate) fn in_their_lines(mistakes: &ConfigErrors, terminal: Terminal) -> Str
 }
 
 fn one(mistake: &ConfigError, terminal: Terminal, room: usize) -> String {
-    let place = terminal
-        .paint(&clean(&mistake.origin.to_string()), Look::Dim)
-        .into_owned();
+    let place = terminal.paint(&clean(&mistake.origin.to_string()), Look::Dim).into_owned();
     let message = clean(&mistake.message);
-    let help = mistake
-        .help
-        .as_ref()
-        .map(|help| format!("\n    = {}", clean(help)));
+    let help = mistake.help.as_ref().map(|help| format!("\n    = {}", clean(help)));
     let help = help.unwrap_or_default();
-    let marked = mistake
-        .snippet
-        .as_ref()
-        .and_then(|snippet| Marked::find(snippet, room));
-    let lines = marked.map(
-        |Marked {
-             line,
-             number,
-             before,
-             marked,
-         }| {
-            let mark = terminal.paint(&"^".repeat(marked), Look::Bad).into_owned();
-            let (bar, before) = (" ".repeat(number.len()), " ".repeat(before));
-            format!("\n  {number} │ {line}\n  {bar} │ {before}{mark}")
-        },
-    );
+    let marked = mistake.snippet.as_ref().and_then(|snippet| Marked::find(snippet, room));
+    let lines = marked.map(|Marked { line, number, before, marked }| {
+        let mark = terminal.paint(&"^".repeat(marked), Look::Bad).into_owned();
+        let (bar, before) = (" ".repeat(number.len()), " ".repeat(before));
+        format!("\n  {number} │ {line}\n  {bar} │ {before}{mark}")
+    });
     format!("  {place}: {message}{}{help}", lines.unwrap_or_default())
 }
 
@@ -63,11 +44,7 @@ struct Marked {
 impl Marked {
     /// None when the place is not in the text, or too far to the right to be shown.
     fn find(snippet: &Snippet, room: usize) -> Option<Self> {
-        let Snippet {
-            text,
-            offset,
-            length,
-        } = snippet;
+        let Snippet { text, offset, length } = snippet;
         let (ahead, behind) = (text.get(..*offset)?, text.get(*offset..)?);
         let start = ahead.rfind('\n').map_or(0, |end| end + 1);
         let before = ahead.get(start..)?;
@@ -81,12 +58,7 @@ impl Marked {
         if width(&line) + number.len() + 6 > room {
             return None;
         }
-        Some(Self {
-            line,
-            number,
-            before: width(&before),
-            marked: width(&marked).max(1),
-        })
+        Some(Self { line, number, before: width(&before), marked: width(&marked).max(1) })
     }
 }
 
@@ -95,25 +67,13 @@ mod tests {
     use super::*;
 
     fn find(text: &str, offset: usize, length: usize) -> Option<Marked> {
-        Marked::find(
-            &Snippet {
-                text: text.into(),
-                offset,
-                length,
-            },
-            40,
-        )
+        Marked::find(&Snippet { text: text.into(), offset, length }, 40)
     }
 
     #[test]
     fn the_mark_stands_below_the_mistake() {
         let marked = |line: &str, number: &str, before, marked| {
-            Some(Marked {
-                line: line.into(),
-                number: number.into(),
-                before,
-                marked,
-            })
+            Some(Marked { line: line.into(), number: number.into(), before, marked })
         };
         assert_eq!(find("a: 1\nbad: 2\n", 5, 3), marked("bad: 2", "2", 0, 3));
         assert_eq!(find("ü: x\n", 4, 1), marked("ü: x", "1", 3, 1));

@@ -33,22 +33,14 @@ pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, F
             let client = setup::client(program).await?;
             let plugins = client.plugins().await;
             client.close().await;
-            if json {
-                print_json(&plugins)
-            } else {
-                print(list(&plugins).as_bytes())
-            }
+            if json { print_json(&plugins) } else { print(list(&plugins).as_bytes()) }
         }),
         PluginAction::Info { name, json } => block_on(async {
             let client = setup::client(program).await?;
             let found = client.plugin(&name).await;
             client.close().await;
             let found = found?;
-            if json {
-                print_json(&found)
-            } else {
-                print(info(&found).as_bytes())
-            }
+            if json { print_json(&found) } else { print(info(&found).as_bytes()) }
         }),
         PluginAction::Test { name, json } => block_on(async {
             let client = setup::client(program).await?;
@@ -75,12 +67,7 @@ fn list(plugins: &[PluginStatus]) -> String {
                 (_, None, Some(problem)) => problem.clone(),
                 (None, _, None) => String::new(),
             };
-            vec![
-                mark.to_owned(),
-                plugin.name.clone(),
-                state.to_owned(),
-                about,
-            ]
+            vec![mark.to_owned(), plugin.name.clone(), state.to_owned(), about]
         })
         .collect();
     aligned(&rows)
@@ -103,10 +90,7 @@ fn info(plugin: &PluginStatus) -> String {
         ("problem", plugin.problem.as_deref()),
         ("what to do", plugin.hint.as_deref()),
     ];
-    rows.extend(
-        more.into_iter()
-            .filter_map(|(name, value)| Some(row(name, value?))),
-    );
+    rows.extend(more.into_iter().filter_map(|(name, value)| Some(row(name, value?))));
     aligned(&rows)
 }
 
@@ -117,16 +101,8 @@ fn switch(program: &Program, name: &str) -> Result<ExitCode, Failure> {
     let loaded = setup::config(&paths)?;
     let is_enabled = |name: &str| loaded.config.plugin(name).enabled;
     if !is_enabled(name) {
-        let enabled = registry
-            .names()
-            .filter(|n| is_enabled(n))
-            .map(str::to_owned)
-            .collect();
-        return Err(RegistryError::Disabled {
-            name: name.to_owned(),
-            enabled,
-        }
-        .into());
+        let enabled = registry.names().filter(|n| is_enabled(n)).map(str::to_owned).collect();
+        return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
     }
     let edited = mia_config::set(&paths.config_file, "active_plugin", name)?;
     print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())
@@ -141,10 +117,7 @@ async fn test(
     let task = TaskId::generate();
     let folder = setup::paths()?.runs_dir.join(task.as_str());
     fs::create_dir_all(&folder).map_err(|error| {
-        Failure::environment(format!(
-            "can't make the folder {}: {error}",
-            folder.display()
-        ))
+        Failure::environment(format!("can't make the folder {}: {error}", folder.display()))
     })?;
     let outcome = test_in(client, name, task, folder.clone()).await;
     // What the agent may have left there is not worth a message.
@@ -193,11 +166,7 @@ fn tested(
     match outcome {
         Ok(result) if json => print_json(&result),
         Ok(result) => {
-            let model = result
-                .model
-                .as_ref()
-                .map(|m| format!(" with {m}"))
-                .unwrap_or_default();
+            let model = result.model.as_ref().map(|m| format!(" with {m}")).unwrap_or_default();
             let first = result.content.lines().next().unwrap_or_default();
             let text = format!(
                 "{} works: it answered {first:?}{model} in {}\n",

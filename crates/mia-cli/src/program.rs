@@ -23,9 +23,7 @@ pub struct Program {
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Program").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -33,10 +31,7 @@ impl Program {
     /// A Mia whose binary has that name.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            register: Vec::new(),
-        }
+        Self { name, register: Vec::new() }
     }
 
     /// The same with more plugins. They are selectable by the names that they are registered with.

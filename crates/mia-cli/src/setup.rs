@@ -31,10 +31,7 @@ pub(crate) async fn store_to_read(paths: &Paths) -> Result<Option<Store>, Failur
     if !paths.database.exists() {
         return Ok(None);
     }
-    let options = OpenOptions {
-        access: Access::Read,
-        ..OpenOptions::default()
-    };
+    let options = OpenOptions { access: Access::Read, ..OpenOptions::default() };
     Ok(Some(Store::open(&paths.database, options).await?))
 }
 
@@ -46,9 +43,7 @@ pub(crate) async fn client(program: &Program) -> Result<Client, Failure> {
     paths.ensure_state()?;
     let supervisor = Supervisor::new(SupervisorProgram::default());
     // It gets ready while the store is opened.
-    supervisor
-        .start()
-        .map_err(|error| Failure::environment(format!("can't {error}")))?;
+    supervisor.start().map_err(|error| Failure::environment(format!("can't {error}")))?;
     let store = Store::open(&paths.database, OpenOptions::default()).await?;
     let core = Core::open(CoreSetup {
         registry,

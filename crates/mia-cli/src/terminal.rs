@@ -38,11 +38,7 @@ impl Terminal {
         let term = std::env::var_os("TERM").filter(|term| !term.is_empty());
         let moves = there && term.is_some_and(|term| term != OsStr::new("dumb"));
         let colours = moves && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self {
-            there,
-            moves,
-            colours,
-        }
+        Self { there, moves, colours }
     }
 
     /// A text in its look. The text has no control characters.
@@ -68,9 +64,7 @@ impl Terminal {
 /// Writes to stderr at once. There is nowhere to tell that it can't be written.
 pub(crate) fn write(text: &str) -> bool {
     let mut err = io::stderr().lock();
-    err.write_all(text.as_bytes())
-        .and_then(|()| err.flush())
-        .is_ok()
+    err.write_all(text.as_bytes()).and_then(|()| err.flush()).is_ok()
 }
 
 /// How wide the terminal is, in columns.
@@ -91,9 +85,7 @@ pub(crate) fn width(text: &str) -> usize {
 /// Text on one line, without what could move the cursor or change the terminal: an agent's words
 /// are not to be trusted with it.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_control(c) { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if is_control(c) { ' ' } else { c }).collect()
 }
 
 /// The same for several lines.
@@ -166,15 +158,8 @@ mod tests {
 
     #[test]
     fn only_a_terminal_with_colours_is_painted() {
-        let dull = Terminal {
-            there: true,
-            moves: true,
-            colours: false,
-        };
-        let bright = Terminal {
-            colours: true,
-            ..dull
-        };
+        let dull = Terminal { there: true, moves: true, colours: false };
+        let bright = Terminal { colours: true, ..dull };
         assert_eq!(dull.paint("x", Look::Bad), "x");
         assert_eq!(bright.paint("x", Look::Bad), "\x1b[31mx\x1b[0m");
         assert_eq!(bright.paint("x", Look::Plain), "x");

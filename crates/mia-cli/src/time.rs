@@ -32,14 +32,7 @@ mod tests {
     fn times_are_short() {
         let of = |seconds: f64| took(Duration::from_secs_f64(seconds));
         let shown: Vec<_> = [0.04, 1.24, 9.99, 75.0, 125.0, 3725.0].map(of).into();
-        let wanted = [
-            "0.0 s",
-            "1.2 s",
-            "9.9 s",
-            "75 s",
-            "2 min 05 s",
-            "1 h 02 min",
-        ];
+        let wanted = ["0.0 s", "1.2 s", "9.9 s", "75 s", "2 min 05 s", "1 h 02 min"];
         assert_eq!(shown, wanted);
         assert_eq!(ago(Duration::from_secs(61)), "1 min ago");
         assert_eq!(ago(Duration::from_secs(200_000)), "2 days ago");

@@ -8,12 +8,7 @@ pub(crate) struct KeyPath(pub(crate) Vec<String>);
 
 impl KeyPath {
     pub(crate) fn of(segments: &[&str]) -> Self {
-        Self(
-            segments
-                .iter()
-                .map(|segment| (*segment).to_owned())
-                .collect(),
-        )
+        Self(segments.iter().map(|segment| (*segment).to_owned()).collect())
     }
 
     pub(crate) fn join(&self, segment: &str) -> Self {
@@ -74,10 +69,7 @@ mod tests {
     fn quoted_segments_keep_their_dots() {
         let parse = |text| KeyPath::parse(text).map(|path| path.0);
         assert_eq!(parse("a.b-c"), Some(vec!["a".into(), "b-c".into()]));
-        assert_eq!(
-            parse("a.\"b.c\".d"),
-            Some(vec!["a".into(), "b.c".into(), "d".into()])
-        );
+        assert_eq!(parse("a.\"b.c\".d"), Some(vec!["a".into(), "b.c".into(), "d".into()]));
         assert_eq!(parse("a.'b.c'"), Some(vec!["a".into(), "b.c".into()]));
         for wrong in ["", ".", "a.", ".a", "a..b", "a.\"b", "a.\"b\"c", "a.\"\""] {
             assert_eq!(parse(wrong), None, "{wrong:?}");

@@ -81,11 +81,8 @@ pub fn set(file: &Path, key: &str, value: &str) -> Result<Edited, EditError> {
     let (path, ..) = resolve(key)?;
     let source = Source::new(Author::Flag(path.to_string()), value);
     let (path, assigned) = read_assignment(&source, key).map_err(EditError::Value)?;
-    let changes: Vec<_> = assigned
-        .leaves
-        .into_iter()
-        .map(|(path, leaf)| (path, leaf.value))
-        .collect();
+    let changes: Vec<_> =
+        assigned.leaves.into_iter().map(|(path, leaf)| (path, leaf.value)).collect();
     edit(file, &path, true, |text, before| {
         let mut text = text.to_owned();
         let mut expected = owned(before);
@@ -125,20 +122,13 @@ fn edit(
     create: bool,
     change: impl FnOnce(&str, &FileLayer) -> Option<(String, Values)>,
 ) -> Result<Edited, EditError> {
-    let failed = |source| EditError::Io {
-        path: file.into(),
-        source,
-    };
+    let failed = |source| EditError::Io { path: file.into(), source };
     let target = target(file).map_err(failed)?;
     let folder = target.parent().unwrap_or(Path::new("/"));
     if create {
         ensure_folder(folder)?;
     }
-    let edited = |changed| Edited {
-        key: key.to_string(),
-        file: target.clone(),
-        changed,
-    };
+    let edited = |changed| Edited { key: key.to_string(), file: target.clone(), changed };
     let turn = match lock(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !create => {
             return Ok(edited(false));
@@ -154,10 +144,7 @@ fn edit(
     let before = read_text(&target, text);
     ConfigErrors::check(before.errors.clone()).map_err(EditError::Invalid)?;
 
-    let awkward = || EditError::Awkward {
-        key: key.to_string(),
-        file: target.clone(),
-    };
+    let awkward = || EditError::Awkward { key: key.to_string(), file: target.clone() };
     let (new, expected) = change(text, &before).ok_or_else(awkward)?;
     if new == text {
         return Ok(edited(false));
@@ -180,9 +167,5 @@ fn root_of(text: &str) -> Option<crate::tree::Node> {
 }
 
 fn owned(file: &FileLayer) -> Values {
-    file.layer
-        .leaves
-        .iter()
-        .map(|(path, leaf)| (path.clone(), leaf.value.clone()))
-        .collect()
+    file.layer.leaves.iter().map(|(path, leaf)| (path.clone(), leaf.value.clone())).collect()
 }

@@ -117,11 +117,7 @@ pub struct ConfigErrors(Vec<ConfigError>);
 impl ConfigErrors {
     /// `Ok` when there are none.
     pub(crate) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
-        if errors.is_empty() {
-            Ok(())
-        } else {
-            Err(Self(errors))
-        }
+        if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 
     pub(crate) fn into_list(self) -> Vec<ConfigError> {

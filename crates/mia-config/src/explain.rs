@@ -61,10 +61,7 @@ impl Loaded {
         }
         if cursor.leaf().is_some() {
             let help = Some("ask for another key of the plugin".into());
-            return Err(KeyError {
-                message: format!("{path} has no value of its own"),
-                help,
-            });
+            return Err(KeyError { message: format!("{path} has no value of its own"), help });
         }
         let named = match path.0.as_slice() {
             [section, name, ..] if section == "plugins" => vec![name.as_str()],
@@ -92,16 +89,9 @@ impl Loaded {
             if !is_name(name) || !done.insert(*section) {
                 continue;
             }
-            let chosen = if *section == "plugins" {
-                &names
-            } else {
-                &models
-            };
+            let chosen = if *section == "plugins" { &names } else { &models };
             for name in chosen {
-                for key in KEYS
-                    .iter()
-                    .filter(|key| key.pattern.first() == Some(section))
-                {
+                for key in KEYS.iter().filter(|key| key.pattern.first() == Some(section)) {
                     self.expand(key, Some(name), prefix, &mut settings);
                 }
             }
@@ -144,12 +134,7 @@ impl Loaded {
             Some(leaf) => (leaf.value.clone(), leaf.origin.clone()),
             None => (default_of(key), Origin::Default),
         };
-        Setting {
-            key: path.to_string(),
-            value,
-            origin,
-            about: key.about,
-        }
+        Setting { key: path.to_string(), value, origin, about: key.about }
     }
 }
 
@@ -164,7 +149,5 @@ fn default_of(key: &Key) -> Value {
 
 fn looks_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"]
-        .iter()
-        .any(|part| name.contains(part))
+    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"].iter().any(|part| name.contains(part))
 }

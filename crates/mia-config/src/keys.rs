@@ -21,10 +21,7 @@ pub(crate) struct Key {
     pub(crate) about: &'static str,
 }
 
-const TIMEOUT: Kind = Kind::Duration {
-    off: true,
-    max: MONTH,
-};
+const TIMEOUT: Kind = Kind::Duration { off: true, max: MONTH };
 
 macro_rules! keys {
     ($($($segment:ident).+ = $kind:expr, $default:literal, $about:literal;)+) => {
@@ -107,26 +104,17 @@ pub(crate) struct Step {
 
 impl Cursor {
     pub(crate) fn root() -> Self {
-        Self {
-            keys: KEYS.iter().collect(),
-            depth: 0,
-        }
+        Self { keys: KEYS.iter().collect(), depth: 0 }
     }
 
     /// The key, when nothing can follow.
     pub(crate) fn leaf(&self) -> Option<&'static Key> {
-        self.keys
-            .first()
-            .copied()
-            .filter(|key| key.pattern.len() == self.depth)
+        self.keys.first().copied().filter(|key| key.pattern.len() == self.depth)
     }
 
     /// Our own names that may follow, in the order of the table.
     pub(crate) fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self
-            .segments()
-            .filter(|segment| !is_name(segment))
-            .collect();
+        let mut names: Vec<_> = self.segments().filter(|segment| !is_name(segment)).collect();
         names.dedup();
         names
     }
@@ -137,17 +125,12 @@ impl Cursor {
     }
 
     fn segments(&self) -> impl Iterator<Item = &'static str> {
-        self.keys
-            .iter()
-            .filter_map(|key| key.pattern.get(self.depth).copied())
+        self.keys.iter().filter_map(|key| key.pattern.get(self.depth).copied())
     }
 
     fn narrow(&self, segment: &str) -> Self {
         let here = |key: &&'static Key| key.pattern.get(self.depth) == Some(&segment);
-        Self {
-            keys: self.keys.iter().copied().filter(here).collect(),
-            depth: self.depth + 1,
-        }
+        Self { keys: self.keys.iter().copied().filter(here).collect(), depth: self.depth + 1 }
     }
 
     /// Follows one segment in any accepted spelling: snake_case, camelCase, and for durations
@@ -155,29 +138,15 @@ impl Cursor {
     pub(crate) fn enter(&self, spelt: &str) -> Result<Step, KeyError> {
         if let Some(dynamic) = self.dynamic() {
             check_name(dynamic, spelt)?;
-            return Ok(Step {
-                name: spelt.into(),
-                millis: false,
-                cursor: self.narrow(dynamic),
-            });
+            return Ok(Step { name: spelt.into(), millis: false, cursor: self.narrow(dynamic) });
         }
         for name in self.names() {
             let cursor = self.narrow(name);
-            let timed = matches!(
-                cursor.leaf(),
-                Some(Key {
-                    kind: Kind::Duration { .. },
-                    ..
-                })
-            );
+            let timed = matches!(cursor.leaf(), Some(Key { kind: Kind::Duration { .. }, .. }));
             for (suffix, millis) in [("", false), ("_ms", true)] {
                 let snake = format!("{name}{suffix}");
                 if (!millis || timed) && (spelt == snake || spelt == camel(&snake)) {
-                    return Ok(Step {
-                        name: name.into(),
-                        millis,
-                        cursor,
-                    });
+                    return Ok(Step { name: name.into(), millis, cursor });
                 }
             }
         }
@@ -222,15 +191,9 @@ pub(crate) fn resolve(text: &str) -> Result<(KeyPath, Cursor, bool), KeyError> {
         let step = cursor.enter(segment).map_err(|error| {
             let message = format!("{} in {text:?}", error.message);
             // An unquoted dot in a name shows as an unknown key right after it.
-            let near = error
-                .help
-                .as_deref()
-                .is_some_and(|help| help.starts_with("did you"));
+            let near = error.help.as_deref().is_some_and(|help| help.starts_with("did you"));
             let help = if after_name && !near {
-                Some(format!(
-                    "put a name that has dots in quotes, as in {}",
-                    quoted_example(&path)
-                ))
+                Some(format!("put a name that has dots in quotes, as in {}", quoted_example(&path)))
             } else {
                 error.help
             };
@@ -254,36 +217,22 @@ fn quoted_example(path: &KeyPath) -> String {
 /// Where else a key of this name is.
 fn elsewhere(spelt: &str) -> Option<String> {
     let key = KEYS.iter().find(|key| {
-        key.pattern
-            .last()
-            .is_some_and(|last| *last == spelt || camel(last) == spelt)
+        key.pattern.last().is_some_and(|last| *last == spelt || camel(last) == spelt)
     })?;
     Some(key.pattern.join("."))
 }
 
 fn check_name(dynamic: &str, name: &str) -> Result<(), KeyError> {
     let (good, what) = match dynamic {
-        "NAME" => (
-            is_plugin_name(name),
-            "a plugin's name is up to 64 of a-z, 0-9, -, _ and .",
-        ),
-        "VARIABLE" => (
-            is_variable(name),
-            "a variable's name has no blanks and no =",
-        ),
-        _ => (
-            !name.trim().is_empty() && name.len() <= 256,
-            "a model's name is not empty",
-        ),
+        "NAME" => (is_plugin_name(name), "a plugin's name is up to 64 of a-z, 0-9, -, _ and ."),
+        "VARIABLE" => (is_variable(name), "a variable's name has no blanks and no ="),
+        _ => (!name.trim().is_empty() && name.len() <= 256, "a model's name is not empty"),
     };
     if good {
         return Ok(());
     }
     let message = format!("{:?} can't be a name", crate::kind::shorten(name));
-    Err(KeyError {
-        message,
-        help: Some(what.into()),
-    })
+    Err(KeyError { message, help: Some(what.into()) })
 }
 
 /// `max_concurrency` as `maxConcurrency`.
@@ -315,23 +264,13 @@ mod tests {
         for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
             let source = Source::new(Author::Flag("default".into()), key.default);
             let value = read_value(&source, key, false).unwrap();
-            let segments: Vec<_> = key
-                .pattern
-                .iter()
-                .map(|s| s.replace("NAME", "some"))
-                .collect();
+            let segments: Vec<_> = key.pattern.iter().map(|s| s.replace("NAME", "some")).collect();
             let origin = crate::error::Origin::Default;
-            layer
-                .names
-                .insert(KeyPath::of(&["plugins", "some"]), origin.clone());
-            layer
-                .leaves
-                .insert(KeyPath(segments), Leaf { value, origin });
+            layer.names.insert(KeyPath::of(&["plugins", "some"]), origin.clone());
+            layer.leaves.insert(KeyPath(segments), Leaf { value, origin });
         }
         let mut built_in = Config::default();
-        built_in
-            .plugins
-            .insert("some".into(), built_in.plugin("some"));
+        built_in.plugins.insert("some".into(), built_in.plugin("some"));
         assert_eq!(project::config(&layer, None), built_in);
     }
 
@@ -341,10 +280,7 @@ mod tests {
         assert_eq!(patterns.len(), KEYS.len());
         let mut sections: Vec<_> = KEYS.iter().map(|key| key.pattern.first()).collect();
         sections.dedup();
-        assert_eq!(
-            sections.iter().collect::<BTreeSet<_>>().len(),
-            sections.len()
-        );
+        assert_eq!(sections.iter().collect::<BTreeSet<_>>().len(), sections.len());
     }
 
     #[test]
@@ -352,19 +288,11 @@ mod tests {
         assert_eq!(camel("max_concurrency"), "maxConcurrency");
         assert_eq!(camel("timeout_ms"), "timeoutMs");
         for (spelt, path, millis) in [
-            (
-                "plugins.x.maxConcurrency",
-                "plugins.x.max_concurrency",
-                false,
-            ),
+            ("plugins.x.maxConcurrency", "plugins.x.max_concurrency", false),
             ("plugins.x.timeoutMs", "plugins.x.timeout", true),
             ("plugins.x.timeout_ms", "plugins.x.timeout", true),
             ("activePlugin", "active_plugin", false),
-            (
-                "plugins.\"my.cli\".env.FOO_ms",
-                "plugins.\"my.cli\".env.FOO_ms",
-                false,
-            ),
+            ("plugins.\"my.cli\".env.FOO_ms", "plugins.\"my.cli\".env.FOO_ms", false),
         ] {
             let (found, cursor, is_millis) = resolve(spelt).unwrap();
             assert_eq!((found.to_string().as_str(), is_millis), (path, millis));

@@ -84,10 +84,7 @@ impl Kind {
 
     /// Takes any text, so that a command line needs no YAML quotes around it.
     pub(crate) fn is_text(self) -> bool {
-        matches!(
-            self,
-            Self::Text | Self::Program | Self::Address | Self::Word | Self::PluginName
-        )
+        matches!(self, Self::Text | Self::Program | Self::Address | Self::Word | Self::PluginName)
     }
 
     /// Reads a node. With `millis` a duration is a bare number of milliseconds.
@@ -111,11 +108,7 @@ impl Kind {
             if let Value::Text(text) = each.read_scalar(item, false)? {
                 if self == Self::Variables && !is_variable(&text) {
                     let expected = "expected the name of a variable, such as HTTPS_PROXY";
-                    return Err(misfit(
-                        item,
-                        format!("{expected}, found {}", found(item)),
-                        None,
-                    ));
+                    return Err(misfit(item, format!("{expected}, found {}", found(item)), None));
                 }
                 list.push(text);
             }
@@ -138,9 +131,7 @@ impl Kind {
             },
             Self::Count { max } => {
                 let count = units::digits(text).filter(|_| *plain);
-                count
-                    .filter(|count| (1..=max).contains(count))
-                    .map(Value::Count)
+                count.filter(|count| (1..=max).contains(count)).map(Value::Count)
             }
             Self::Price => plain.then(|| price(text)).flatten().map(Value::Price),
             Self::Duration { off, max } => return self.read_duration(node, text, millis, off, max),
@@ -188,17 +179,11 @@ impl Kind {
         } else {
             units::duration(text)
         };
-        let never = if off {
-            "write off to turn it off"
-        } else {
-            "it can't be turned off"
-        };
+        let never = if off { "write off to turn it off" } else { "it can't be turned off" };
         match read {
-            Some(time) if time.is_zero() => Err(misfit(
-                node,
-                "is zero, and must be longer".into(),
-                Some(never.into()),
-            )),
+            Some(time) if time.is_zero() => {
+                Err(misfit(node, "is zero, and must be longer".into(), Some(never.into())))
+            }
             Some(time) if time > max => {
                 let longest = units::format_duration(max);
                 let message = format!("is longer than {longest}, the longest there is");
@@ -206,10 +191,8 @@ impl Kind {
             }
             Some(time) => Ok(Value::Duration(Some(time))),
             None if millis => {
-                let message = format!(
-                    "expected a whole number of milliseconds, found {}",
-                    found(node)
-                );
+                let message =
+                    format!("expected a whole number of milliseconds, found {}", found(node));
                 let help = "with a unit, as in 30m, the key has no _ms at its end";
                 Err(misfit(node, message, Some(help.into())))
             }
@@ -229,11 +212,7 @@ impl Kind {
             )),
             Some(bytes) if bytes > max => {
                 let largest = units::format_size(max);
-                Err(misfit(
-                    node,
-                    format!("is more than {largest}, the most there is"),
-                    None,
-                ))
+                Err(misfit(node, format!("is more than {largest}, the most there is"), None))
             }
             Some(bytes) => Ok(Value::Size(Some(bytes))),
             None => Err(self.unexpected(node, None)),
@@ -248,10 +227,7 @@ impl Kind {
         if text.contains('/') && !text.starts_with('/') && !text.starts_with("~/") {
             return Err(misfit(
                 node,
-                format!(
-                    "the program {} is relative, and Mia runs in many folders",
-                    found(node)
-                ),
+                format!("the program {} is relative, and Mia runs in many folders", found(node)),
                 Some("write /…, ~/…, or a bare name that is on PATH".into()),
             ));
         }
@@ -261,11 +237,7 @@ impl Kind {
     fn unexpected(self, node: &Node, help: Option<String>) -> Misfit {
         let message = format!("expected {}, found {}", self.expected(), found(node));
         let help = help.or_else(|| self.hint(node));
-        Misfit {
-            span: node.span.clone(),
-            message,
-            help,
-        }
+        Misfit { span: node.span.clone(), message, help }
     }
 
     fn hint(self, node: &Node) -> Option<String> {
@@ -293,11 +265,7 @@ impl Kind {
 }
 
 fn misfit(node: &Node, message: String, help: Option<String>) -> Misfit {
-    Misfit {
-        span: node.span.clone(),
-        message,
-        help,
-    }
+    Misfit { span: node.span.clone(), message, help }
 }
 
 pub(crate) fn did_you_mean(word: &str) -> String {
@@ -323,9 +291,7 @@ pub(crate) fn shorten(text: &str) -> String {
 
 /// Finite, not negative, and below any price there will be.
 fn price(text: &str) -> Option<f64> {
-    let shape = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let shape = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value = text.parse::<f64>().ok().filter(|_| shape)?;
     (0.0..=1_000_000.0).contains(&value).then_some(value)
 }
@@ -343,9 +309,7 @@ pub(crate) fn is_variable(text: &str) -> bool {
 }
 
 fn is_address(text: &str) -> bool {
-    let rest = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"));
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {
         rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
             && !rest.contains(|c: char| c.is_control() || c.is_whitespace())

@@ -36,12 +36,10 @@ impl Layer {
 
     /// Names below a section, such as the plugins.
     pub(crate) fn names_in<'a>(&'a self, section: &'a str) -> impl Iterator<Item = &'a str> {
-        self.names
-            .keys()
-            .filter_map(move |path| match path.0.as_slice() {
-                [first, name] if first == section => Some(name.as_str()),
-                _ => None,
-            })
+        self.names.keys().filter_map(move |path| match path.0.as_slice() {
+            [first, name] if first == section => Some(name.as_str()),
+            _ => None,
+        })
     }
 
     /// A price needs both of its main members. Those in `failed` are there, and wrong.
@@ -87,21 +85,12 @@ pub(crate) struct FileLayer {
 /// Reads a whole text.
 pub(crate) fn read(source: &Source) -> FileLayer {
     let parsed = parse(source);
-    let mut reader = Reader {
-        source,
-        layer: Layer::default(),
-        errors: parsed.errors,
-        failed: BTreeSet::new(),
-    };
+    let mut reader =
+        Reader { source, layer: Layer::default(), errors: parsed.errors, failed: BTreeSet::new() };
     if let Some(root) = &parsed.root {
         reader.section(root, &Cursor::root(), &KeyPath::default());
     }
-    let Reader {
-        layer,
-        mut errors,
-        failed,
-        ..
-    } = reader;
+    let Reader { layer, mut errors, failed, .. } = reader;
     errors.extend(layer.incomplete_prices(&failed));
     errors.sort_by_key(|error| match &error.origin {
         Origin::File { line, column, .. } => (*line, *column),
@@ -121,28 +110,19 @@ pub(crate) fn read_assignment(
     let (path, cursor, millis) = resolve(key)
         .map_err(|KeyError { message, help }| source.error(whole.clone(), message, help))?;
     let origin = source.origin(0);
-    let mut reader = Reader {
-        source,
-        layer: Layer::default(),
-        errors: Vec::new(),
-        failed: BTreeSet::new(),
-    };
+    let mut reader =
+        Reader { source, layer: Layer::default(), errors: Vec::new(), failed: BTreeSet::new() };
     reader.layer.note_names(&path, &origin);
     if let Some(key) = cursor.leaf() {
         let value = read_value(source, key, millis)?;
-        reader
-            .layer
-            .leaves
-            .insert(path.clone(), Leaf { value, origin });
+        reader.layer.leaves.insert(path.clone(), Leaf { value, origin });
     } else {
         let parsed = parse(source);
         reader.errors = parsed.errors;
         match &parsed.root {
             Some(node) if !node.is_null() => reader.section(node, &cursor, &path),
             _ => {
-                let names = cursor
-                    .dynamic()
-                    .map_or_else(|| cursor.names().join(", "), Into::into);
+                let names = cursor.dynamic().map_or_else(|| cursor.names().join(", "), Into::into);
                 let message = format!("{path} is a section: give a key of it, or a map");
                 reader.errors.push(source.error(
                     whole,
@@ -164,10 +144,7 @@ pub(crate) fn read_value(source: &Source, key: &Key, millis: bool) -> Result<Val
     let quoted = text.starts_with(['"', '\'']);
     let literal = Node {
         span: 0..text.len(),
-        body: Body::Scalar {
-            text: text.to_owned(),
-            plain: !quoted,
-        },
+        body: Body::Scalar { text: text.to_owned(), plain: !quoted },
         aliased: false,
     };
     let node = if key.kind.is_text() && !quoted {
@@ -175,27 +152,15 @@ pub(crate) fn read_value(source: &Source, key: &Key, millis: bool) -> Result<Val
     } else {
         let parsed = parse(source);
         match (parsed.root, parsed.errors.into_iter().next()) {
-            (
-                Some(
-                    node @ Node {
-                        body: Body::Scalar { .. },
-                        ..
-                    },
-                ),
-                None,
-            ) => node,
+            (Some(node @ Node { body: Body::Scalar { .. }, .. }), None) => node,
             _ if key.kind.is_text() => literal,
             (_, Some(error)) => return Err(error),
             (root, None) => root.unwrap_or(literal),
         }
     };
-    key.kind.read(&node, millis).map_err(
-        |Misfit {
-             span,
-             message,
-             help,
-         }| source.error(span, message, help),
-    )
+    key.kind
+        .read(&node, millis)
+        .map_err(|Misfit { span, message, help }| source.error(span, message, help))
 }
 
 struct Reader<'a> {
@@ -212,19 +177,14 @@ impl Reader<'_> {
             Body::Map { entries, .. } => entries,
             _ if node.is_null() => return,
             _ => {
-                let what = if path.0.is_empty() {
-                    "the file".into()
-                } else {
-                    path.to_string()
-                };
+                let what = if path.0.is_empty() { "the file".into() } else { path.to_string() };
                 let names = match cursor.dynamic() {
                     Some(name) => format!("{name}: …"),
                     None => cursor.names().join(", "),
                 };
                 let message = format!("expected {what} to be a map, found {}", found(node));
                 let help = Some(format!("its keys are {names}"));
-                self.errors
-                    .push(self.source.error(node.span.clone(), message, help));
+                self.errors.push(self.source.error(node.span.clone(), message, help));
                 return;
             }
         };
@@ -275,17 +235,9 @@ impl Reader<'_> {
             Ok(value) => {
                 self.layer.leaves.insert(below, Leaf { value, origin });
             }
-            Err(Misfit {
-                span,
-                message,
-                help,
-            }) => {
+            Err(Misfit { span, message, help }) => {
                 // Nothing was written there, so the key is what can be shown.
-                let span = if span.is_empty() {
-                    entry.key_span.clone()
-                } else {
-                    span
-                };
+                let span = if span.is_empty() { entry.key_span.clone() } else { span };
                 let message = format!("{}: {message}", entry.key);
                 self.errors.push(self.source.error(span, message, help));
                 self.failed.insert(below);

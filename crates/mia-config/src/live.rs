@@ -36,12 +36,7 @@ impl LiveConfig {
     ) -> Result<Self, ConfigErrors> {
         let stamp = stamp(&paths.config_file);
         let current = Arc::new(Config::load(&paths, var, &overrides)?);
-        Ok(Self {
-            paths,
-            overrides,
-            current,
-            stamp,
-        })
+        Ok(Self { paths, overrides, current, stamp })
     }
 
     /// The last good configuration.
@@ -75,11 +70,5 @@ impl LiveConfig {
 fn stamp(path: &Path) -> Stamp {
     let metadata = fs::metadata(path).ok()?;
     let (changed, nanos) = (metadata.ctime(), metadata.ctime_nsec());
-    Some((
-        metadata.dev(),
-        metadata.ino(),
-        metadata.len(),
-        changed,
-        nanos,
-    ))
+    Some((metadata.dev(), metadata.ino(), metadata.len(), changed, nanos))
 }

@@ -74,12 +74,7 @@ impl Config {
         }
         ConfigErrors::check(errors)?;
         let config = project::config(&settings, paths.home.as_deref());
-        Ok(Loaded {
-            config,
-            settings,
-            file: paths.config_file.clone(),
-            home: paths.home.clone(),
-        })
+        Ok(Loaded { config, settings, file: paths.config_file.clone(), home: paths.home.clone() })
     }
 }
 
@@ -114,10 +109,9 @@ fn environment(var: &dyn Fn(&str) -> Option<OsString>) -> Option<Assigned> {
     let variable = ACTIVE_PLUGIN_VARIABLE.to_owned();
     let value = var(ACTIVE_PLUGIN_VARIABLE).filter(|value| !value.is_empty())?;
     Some(match value.into_string() {
-        Ok(text) => layer::read_assignment(
-            &Source::new(Author::Variable(variable), &text),
-            "active_plugin",
-        ),
+        Ok(text) => {
+            layer::read_assignment(&Source::new(Author::Variable(variable), &text), "active_plugin")
+        }
         Err(_) => Err(ConfigErrors::from(ConfigError {
             origin: Origin::Environment { variable },
             message: "is not UTF-8".into(),

@@ -32,10 +32,7 @@ impl Config {
     /// The settings of a plugin; the defaults when it has no entry.
     #[must_use]
     pub fn plugin(&self, name: &str) -> PluginSettings {
-        self.plugins
-            .get(name)
-            .cloned()
-            .unwrap_or_else(|| PluginSettings::named(name))
+        self.plugins.get(name).cloned().unwrap_or_else(|| PluginSettings::named(name))
     }
 }
 
@@ -152,10 +149,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            concurrent: 8,
-            queue: 10,
-        }
+        Self { concurrent: 8, queue: 10 }
     }
 }
 
@@ -170,10 +164,7 @@ pub struct ContextLimits {
 
 impl Default for ContextLimits {
     fn default() -> Self {
-        Self {
-            budget_tokens: 8000,
-            deadline: Duration::from_secs(2),
-        }
+        Self { budget_tokens: 8000, deadline: Duration::from_secs(2) }
     }
 }
 
@@ -207,10 +198,7 @@ pub struct History {
 
 impl Default for History {
     fn default() -> Self {
-        Self {
-            keep: Some(Duration::from_secs(90 * 86_400)),
-            max_size: Some(2 << 30),
-        }
+        Self { keep: Some(Duration::from_secs(90 * 86_400)), max_size: Some(2 << 30) }
     }
 }
 
@@ -240,10 +228,6 @@ pub struct Streams {
 
 impl Default for Streams {
     fn default() -> Self {
-        Self {
-            max_line: 32 << 20,
-            stderr_tail: 64 << 10,
-            keep_background: false,
-        }
+        Self { max_line: 32 << 20, stderr_tail: 64 << 10, keep_background: false }
     }
 }

@@ -103,9 +103,7 @@ impl Paths {
     /// directory.
     pub fn discover(around: &Surroundings<'_>) -> Result<Self, PathsError> {
         let absolute = |name: &str| {
-            (around.var)(name)
-                .map(PathBuf::from)
-                .filter(|path: &PathBuf| path.is_absolute())
+            (around.var)(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute())
         };
         let home =
             absolute("HOME").or_else(|| (around.account_home)().filter(|path| path.is_absolute()));
@@ -115,9 +113,7 @@ impl Paths {
         }
         let base = |variable: &str, default: &str| {
             let in_home = || home.as_ref().map(|home| home.join(default));
-            absolute(variable)
-                .or_else(in_home)
-                .map(|base| base.join("mia"))
+            absolute(variable).or_else(in_home).map(|base| base.join("mia"))
         };
         let config = base("XDG_CONFIG_HOME", ".config").ok_or(PathsError::NoHome)?;
         let state = base("XDG_STATE_HOME", ".local/state").ok_or(PathsError::NoHome)?;
@@ -173,10 +169,8 @@ impl Paths {
             return Ok(());
         };
         ensure_folder(folder)?;
-        let metadata = fs::symlink_metadata(folder).map_err(|source| PathsError::Create {
-            path: folder.into(),
-            source,
-        })?;
+        let metadata = fs::symlink_metadata(folder)
+            .map_err(|source| PathsError::Create { path: folder.into(), source })?;
         let mine = metadata.uid() == rustix::process::geteuid().as_raw();
         let linked_into_shared = metadata.is_symlink() && folder.parent() == Some(shared_dir());
         if !mine || linked_into_shared || (metadata.is_dir() && metadata.mode() & 0o022 != 0) {
@@ -219,10 +213,7 @@ pub(crate) fn ensure_folder(path: &Path) -> Result<(), PathsError> {
         {
             Err(PathsError::NotAFolder(path.into()))
         }
-        Err(source) => Err(PathsError::Create {
-            path: path.into(),
-            source,
-        }),
+        Err(source) => Err(PathsError::Create { path: path.into(), source }),
     }
 }
 
@@ -240,9 +231,7 @@ fn socket(folders: &[&Path], state: &Path) -> PathBuf {
         .unwrap_or_else(|| {
             let user = rustix::process::geteuid().as_raw();
             let hash = fnv1a(state.as_os_str().as_bytes());
-            shared_dir()
-                .join(format!("mia-{user}-{hash:016x}"))
-                .join("daemon.sock")
+            shared_dir().join(format!("mia-{user}-{hash:016x}")).join("daemon.sock")
         })
 }
 

@@ -14,10 +14,7 @@ use crate::value::Value;
 /// The typed form of merged settings; what is not set is at its default. `home` stands for `~`.
 pub(crate) fn config(settings: &Layer, home: Option<&Path>) -> Config {
     let base = Config::default();
-    let top = View {
-        settings,
-        path: KeyPath::default(),
-    };
+    let top = View { settings, path: KeyPath::default() };
     let section = |name| top.below(name);
     let (fallback, limits, context) = (section("fallback"), section("limits"), section("context"));
     let (memory, history, streams) = (section("memory"), section("history"), section("streams"));
@@ -36,21 +33,11 @@ pub(crate) fn config(settings: &Layer, home: Option<&Path>) -> Config {
         },
         plugins: settings
             .names_in("plugins")
-            .map(|name| {
-                (
-                    name.into(),
-                    plugin(settings, PluginSettings::named(name), home),
-                )
-            })
+            .map(|name| (name.into(), plugin(settings, PluginSettings::named(name), home)))
             .collect(),
         context: ContextLimits {
-            budget_tokens: context
-                .count("budget_tokens")
-                .unwrap_or(base.context.budget_tokens),
-            deadline: context
-                .time("deadline")
-                .flatten()
-                .unwrap_or(base.context.deadline),
+            budget_tokens: context.count("budget_tokens").unwrap_or(base.context.budget_tokens),
+            deadline: context.time("deadline").flatten().unwrap_or(base.context.deadline),
         },
         memory: Memory {
             extract: match memory.text("extract").as_deref() {
@@ -63,15 +50,10 @@ pub(crate) fn config(settings: &Layer, home: Option<&Path>) -> Config {
             keep: history.time("keep").unwrap_or(base.history.keep),
             max_size: history.size("max_size").unwrap_or(base.history.max_size),
         },
-        prices: settings
-            .names_in("prices")
-            .filter_map(|model| price(settings, model))
-            .collect(),
+        prices: settings.names_in("prices").filter_map(|model| price(settings, model)).collect(),
         streams: Streams {
             max_line: streams.length("max_line").unwrap_or(base.streams.max_line),
-            stderr_tail: streams
-                .length("stderr_tail")
-                .unwrap_or(base.streams.stderr_tail),
+            stderr_tail: streams.length("stderr_tail").unwrap_or(base.streams.stderr_tail),
             keep_background: streams
                 .flag("keep_background")
                 .unwrap_or(base.streams.keep_background),
@@ -85,22 +67,14 @@ pub(crate) fn plugin(
     base: PluginSettings,
     home: Option<&Path>,
 ) -> PluginSettings {
-    let view = View {
-        settings,
-        path: KeyPath::of(&["plugins", &base.name]),
-    };
+    let view = View { settings, path: KeyPath::of(&["plugins", &base.name]) };
     let mut env = base.env;
     env.extend(view.below("env").texts());
     PluginSettings {
         enabled: view.flag("enabled").unwrap_or(base.enabled),
-        binary: view
-            .text("binary")
-            .map(|text| program(text, home))
-            .or(base.binary),
+        binary: view.text("binary").map(|text| program(text, home)).or(base.binary),
         model: view.text("model").or(base.model),
-        max_concurrency: view
-            .count("max_concurrency")
-            .unwrap_or(base.max_concurrency),
+        max_concurrency: view.count("max_concurrency").unwrap_or(base.max_concurrency),
         timeout: view.time("timeout").unwrap_or(base.timeout),
         stall_timeout: view.time("stall_timeout").unwrap_or(base.stall_timeout),
         tool_timeout: view.time("tool_timeout").unwrap_or(base.tool_timeout),
@@ -118,10 +92,7 @@ pub(crate) fn plugin(
 }
 
 fn price(settings: &Layer, model: &str) -> Option<(String, Price)> {
-    let view = View {
-        settings,
-        path: KeyPath::of(&["prices", model]),
-    };
+    let view = View { settings, path: KeyPath::of(&["prices", model]) };
     let price = Price {
         input: view.price("input")?,
         output: view.price("output")?,
@@ -147,17 +118,11 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn below(&self, name: &str) -> View<'a> {
-        View {
-            settings: self.settings,
-            path: self.path.join(name),
-        }
+        View { settings: self.settings, path: self.path.join(name) }
     }
 
     fn value(&self, name: &str) -> Option<&'a Value> {
-        self.settings
-            .leaves
-            .get(&self.path.join(name))
-            .map(|leaf| &leaf.value)
+        self.settings.leaves.get(&self.path.join(name)).map(|leaf| &leaf.value)
     }
 
     fn flag(&self, name: &str) -> Option<bool> {
@@ -196,9 +161,7 @@ impl<'a> View<'a> {
     }
 
     fn length(&self, name: &str) -> Option<usize> {
-        self.size(name)
-            .flatten()
-            .and_then(|bytes| usize::try_from(bytes).ok())
+        self.size(name).flatten().and_then(|bytes| usize::try_from(bytes).ok())
     }
 
     fn text(&self, name: &str) -> Option<String> {

@@ -40,29 +40,21 @@ pub fn reference() -> String {
         let first = key.pattern.first().copied().unwrap_or_default();
         if first != section {
             section = first;
-            let _ = write!(
-                text,
-                "\n## {section}\n\n| key | takes | default | |\n|---|---|---|---|\n"
-            );
+            let _ =
+                write!(text, "\n## {section}\n\n| key | takes | default | |\n|---|---|---|---|\n");
         }
         let takes = match key.kind {
-            Kind::Choice(choices) => choices
-                .iter()
-                .map(|choice| format!("`{choice}`"))
-                .collect::<Vec<_>>()
-                .join(" or "),
+            Kind::Choice(choices) => {
+                choices.iter().map(|choice| format!("`{choice}`")).collect::<Vec<_>>().join(" or ")
+            }
             kind => kind.expected(),
         };
         let default = match key.default {
             "" => String::new(),
             default => format!("`{default}`"),
         };
-        let _ = writeln!(
-            text,
-            "| `{}` | {takes} | {default} | {} |",
-            key.pattern.join("."),
-            key.about
-        );
+        let _ =
+            writeln!(text, "| `{}` | {takes} | {default} | {} |", key.pattern.join("."), key.about);
     }
     text
 }

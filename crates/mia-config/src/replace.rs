@@ -83,14 +83,8 @@ pub(crate) fn replace(
         Err(error) => return Err(error),
     };
     // A rename would go past the file's own mode, and root past any.
-    if before
-        .as_ref()
-        .is_some_and(|metadata| metadata.permissions().readonly())
-    {
-        return Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            "the file is read-only",
-        ));
+    if before.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
     }
     let mut temporary = Builder::new()
         .prefix(TEMPORARY_PREFIX)
@@ -105,15 +99,11 @@ pub(crate) fn replace(
             Some(metadata.uid()),
             Some(metadata.gid()),
         );
-        temporary
-            .as_file()
-            .set_permissions(metadata.permissions())?;
+        temporary.as_file().set_permissions(metadata.permissions())?;
     }
     temporary.as_file().sync_all()?;
     if read(target)?.as_deref() != old.map(str::as_bytes) {
-        return Err(io::Error::other(
-            "it was changed by another program meanwhile; try again",
-        ));
+        return Err(io::Error::other("it was changed by another program meanwhile; try again"));
     }
     temporary.persist(target).map_err(|error| error.error)?;
     // Done, and some file systems can't sync a folder.
@@ -140,9 +130,7 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     #[test]

@@ -29,11 +29,7 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(author: Author, text: &str) -> Self {
-        Self {
-            author,
-            text: text.into(),
-            line_starts: line_starts(text),
-        }
+        Self { author, text: text.into(), line_starts: line_starts(text) }
     }
 
     /// Reads a file; `None` when there is none.
@@ -50,10 +46,7 @@ impl Source {
 
     fn decode(path: &Path, bytes: Vec<u8>) -> Result<Self, ConfigError> {
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(whole_file(
-                path,
-                "is larger than 1 MiB, which no configuration is".into(),
-            ));
+            return Err(whole_file(path, "is larger than 1 MiB, which no configuration is".into()));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Self::new(Author::File(path.into()), &text)),
@@ -73,31 +66,19 @@ impl Source {
 
     /// Line and column of a byte, both from 1; the column counts characters.
     pub(crate) fn place(&self, offset: usize) -> (usize, usize) {
-        let line = self
-            .line_starts
-            .partition_point(|start| *start <= offset)
-            .max(1);
+        let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
         let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();
-        (
-            line,
-            before.trim_start_matches('\u{feff}').chars().count() + 1,
-        )
+        (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
     }
 
     pub(crate) fn origin(&self, offset: usize) -> Origin {
         match &self.author {
             Author::File(path) => {
                 let (line, column) = self.place(offset);
-                Origin::File {
-                    path: path.clone(),
-                    line,
-                    column,
-                }
+                Origin::File { path: path.clone(), line, column }
             }
-            Author::Variable(variable) => Origin::Environment {
-                variable: variable.clone(),
-            },
+            Author::Variable(variable) => Origin::Environment { variable: variable.clone() },
             Author::Flag(flag) => Origin::Flag { flag: flag.clone() },
         }
     }
@@ -113,12 +94,7 @@ impl Source {
             offset: span.start,
             length: span.end.saturating_sub(span.start),
         };
-        ConfigError {
-            origin: self.origin(span.start),
-            message,
-            help,
-            snippet: Some(snippet),
-        }
+        ConfigError { origin: self.origin(span.start), message, help, snippet: Some(snippet) }
     }
 }
 
@@ -137,10 +113,7 @@ fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
         // A link to nothing is a mistake, not the absence of a configuration.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return if fs::symlink_metadata(path).is_ok() {
-                Err(io::Error::new(
-                    error.kind(),
-                    "it is a symbolic link to nothing",
-                ))
+                Err(io::Error::new(error.kind(), "it is a symbolic link to nothing"))
             } else {
                 Ok(None)
             };
@@ -151,9 +124,7 @@ fn read_bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 
@@ -163,7 +134,5 @@ fn line_starts(text: &str) -> Vec<usize> {
     let ends = bytes.iter().enumerate().filter(|(index, byte)| {
         **byte == b'\n' || (**byte == b'\r' && bytes.get(index + 1) != Some(&b'\n'))
     });
-    std::iter::once(0)
-        .chain(ends.map(|(index, _)| index + 1))
-        .collect()
+    std::iter::once(0).chain(ends.map(|(index, _)| index + 1)).collect()
 }

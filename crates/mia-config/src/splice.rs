@@ -14,11 +14,7 @@ use crate::value::scalar;
 /// Sets `path` to `yaml`, which is one line and fits any context.
 pub(crate) fn set(text: &str, root: Option<&Node>, path: &KeyPath, yaml: &str) -> Option<String> {
     let segments = path.segments();
-    let edit = Edit {
-        text,
-        eol: eol(text),
-        step: indent_step(text, root),
-    };
+    let edit = Edit { text, eol: eol(text), step: indent_step(text, root) };
     let Some(root) = root else {
         return Some(edit.append(&segments, yaml));
     };
@@ -33,11 +29,7 @@ pub(crate) fn set(text: &str, root: Option<&Node>, path: &KeyPath, yaml: &str) -
 /// Removes `path` with all below it; the text as it is when nothing is there.
 pub(crate) fn unset(text: &str, root: Option<&Node>, path: &KeyPath) -> Option<String> {
     let segments = path.segments();
-    let edit = Edit {
-        text,
-        eol: eol(text),
-        step: 2,
-    };
+    let edit = Edit { text, eol: eol(text), step: 2 };
     let Some(root) = root else {
         return Some(text.to_owned());
     };
@@ -68,11 +60,7 @@ struct Walk<'a, 's> {
 
 /// `None` where the way leads through an alias: what is there is somewhere else too.
 fn walk<'a, 's>(root: &'a Node, segments: &'s [&'s str]) -> Option<Walk<'a, 's>> {
-    let mut walk = Walk {
-        node: root,
-        place: None,
-        rest: segments,
-    };
+    let mut walk = Walk { node: root, place: None, rest: segments };
     let mut cursor = Cursor::root();
     while let Some((segment, rest)) = walk.rest.split_first() {
         if walk.node.aliased {
@@ -82,10 +70,7 @@ fn walk<'a, 's>(root: &'a Node, segments: &'s [&'s str]) -> Option<Walk<'a, 's>>
             break;
         };
         let found = entries.iter().enumerate().find_map(|(index, entry)| {
-            let step = cursor
-                .enter(&entry.key)
-                .ok()
-                .filter(|step| step.name == *segment)?;
+            let step = cursor.enter(&entry.key).ok().filter(|step| step.name == *segment)?;
             Some((index, entry, step))
         });
         let Some((index, entry, step)) = found else {
@@ -93,16 +78,7 @@ fn walk<'a, 's>(root: &'a Node, segments: &'s [&'s str]) -> Option<Walk<'a, 's>>
         };
         cursor = step.cursor.clone();
         let map = walk.node;
-        walk = Walk {
-            node: &entry.value,
-            place: Some(Place {
-                map,
-                index,
-                entry,
-                step,
-            }),
-            rest,
-        };
+        walk = Walk { node: &entry.value, place: Some(Place { map, index, entry, step }), rest };
     }
     Some(walk)
 }
@@ -134,14 +110,9 @@ impl Edit<'_> {
     /// `|` and `>`: the span of the node is that of the lines below.
     fn block_scalar(&self, entry: &Entry) -> Option<bool> {
         let colon = self.after_colon(entry)?;
-        let head = self
-            .text
-            .get(colon..entry.value.span.start.max(colon))?
-            .trim_start();
+        let head = self.text.get(colon..entry.value.span.start.max(colon))?.trim_start();
         let head = head.strip_prefix('&').map_or(head, |anchor| {
-            anchor
-                .split_once(char::is_whitespace)
-                .map_or("", |(_, rest)| rest.trim_start())
+            anchor.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start())
         });
         Some(head.starts_with(['|', '>']))
     }
@@ -151,9 +122,7 @@ impl Edit<'_> {
         let colon = self.after_colon(entry)?;
         let first_end = self.line_end(colon);
         let first = self.text.get(colon..first_end)?;
-        let comment = first
-            .find(" #")
-            .map_or("", |at| first.get(at..).unwrap_or_default());
+        let comment = first.find(" #").map_or("", |at| first.get(at..).unwrap_or_default());
         let end = self.line_end(self.content_end(entry)).max(first_end);
         self.splice(colon..end, &format!(" {yaml}{comment}"))
     }
@@ -166,13 +135,7 @@ impl Edit<'_> {
         yaml: &str,
     ) -> Option<String> {
         match (&node.body, place) {
-            (
-                Body::Map {
-                    entries,
-                    flow: true,
-                },
-                _,
-            ) => {
+            (Body::Map { entries, flow: true }, _) => {
                 let pair = flow_pair(rest, yaml)?;
                 match entries.last() {
                     Some(last) => {
@@ -185,13 +148,7 @@ impl Edit<'_> {
                     }
                 }
             }
-            (
-                Body::Map {
-                    entries,
-                    flow: false,
-                },
-                _,
-            ) => {
+            (Body::Map { entries, flow: false }, _) => {
                 let indent = self.indent(entries.first()?)?;
                 let at = self.block_end(self.content_end(entries.last()?), indent);
                 self.insert_lines(at, rest, yaml, indent)
@@ -200,10 +157,7 @@ impl Edit<'_> {
             (_, None) if node.span.is_empty() => Some(self.append(rest, yaml)),
             (_, Some(place)) if node.span.is_empty() => self.fill(place, rest, yaml),
             // A written-out `~` or `null`.
-            _ => self.splice(
-                node.span.clone(),
-                &format!("{{ {} }}", flow_pair(rest, yaml)?),
-            ),
+            _ => self.splice(node.span.clone(), &format!("{{ {} }}", flow_pair(rest, yaml)?)),
         }
     }
 
@@ -229,10 +183,7 @@ impl Edit<'_> {
         };
         let key = &place.entry.key_span;
         if *flow {
-            let previous = place
-                .index
-                .checked_sub(1)
-                .and_then(|index| entries.get(index));
+            let previous = place.index.checked_sub(1).and_then(|index| entries.get(index));
             return match (previous, entries.get(place.index + 1)) {
                 (Some(previous), _) => {
                     self.splice(self.flow_end(previous)..self.flow_end(place.entry), "")
@@ -268,11 +219,7 @@ impl Edit<'_> {
         let last = rest.len().saturating_sub(1);
         let line = |(depth, segment): (usize, &&str)| {
             let blank = " ".repeat(indent + depth * self.step);
-            let value = if depth == last {
-                format!(" {yaml}")
-            } else {
-                String::new()
-            };
+            let value = if depth == last { format!(" {yaml}") } else { String::new() };
             format!("{blank}{}:{value}", scalar(segment))
         };
         rest.iter().enumerate().map(line).collect()
@@ -289,9 +236,7 @@ impl Edit<'_> {
         let end = entry.key_span.end;
         let tail = self.text.get(end..)?;
         let trimmed = tail.trim_start_matches([' ', '\t']);
-        trimmed
-            .starts_with(':')
-            .then(|| end + tail.len() - trimmed.len() + 1)
+        trimmed.starts_with(':').then(|| end + tail.len() - trimmed.len() + 1)
     }
 
     /// The end of an entry in a flow map: that of its value, or of its key and colon.
@@ -308,10 +253,7 @@ impl Edit<'_> {
     /// lines.
     fn content_end(&self, entry: &Entry) -> usize {
         let end = entry.value.span.end.max(entry.key_span.end);
-        self.text
-            .get(..end)
-            .map_or(end, |head| head.trim_end().len())
-            .max(entry.key_span.end)
+        self.text.get(..end).map_or(end, |head| head.trim_end().len()).max(entry.key_span.end)
     }
 
     /// Where a line can be added to a block: after its last line, and after comments of its own.
@@ -346,11 +288,7 @@ impl Edit<'_> {
     /// The length of the line break at a place; 0 at the end of the text.
     fn break_at(&self, at: usize) -> usize {
         let tail = self.text.get(at..).unwrap_or_default();
-        if tail.starts_with("\r\n") {
-            2
-        } else {
-            usize::from(!tail.is_empty())
-        }
+        if tail.starts_with("\r\n") { 2 } else { usize::from(!tail.is_empty()) }
     }
 }
 
@@ -358,9 +296,7 @@ impl Edit<'_> {
 fn flow_pair(rest: &[&str], yaml: &str) -> Option<String> {
     let (last, parents) = rest.split_last()?;
     let pair = format!("{}: {yaml}", scalar(last));
-    Some(parents.iter().rev().fold(pair, |inner, name| {
-        format!("{}: {{ {inner} }}", scalar(name))
-    }))
+    Some(parents.iter().rev().fold(pair, |inner, name| format!("{}: {{ {inner} }}", scalar(name))))
 }
 
 fn eol(text: &str) -> &'static str {
@@ -373,33 +309,17 @@ fn eol(text: &str) -> &'static str {
 
 /// The indentation that the file uses, from its first section in block style.
 fn indent_step(text: &str, root: Option<&Node>) -> usize {
-    let Some(Node {
-        body: Body::Map {
-            entries,
-            flow: false,
-        },
-        ..
-    }) = root
-    else {
+    let Some(Node { body: Body::Map { entries, flow: false }, .. }) = root else {
         return 2;
     };
-    let edit = Edit {
-        text,
-        eol: "\n",
-        step: 2,
-    };
+    let edit = Edit { text, eol: "\n", step: 2 };
     entries
         .iter()
         .filter(|entry| !entry.value.aliased)
         .find_map(|entry| match &entry.value.body {
-            Body::Map {
-                entries: inner,
-                flow: false,
-            } => {
+            Body::Map { entries: inner, flow: false } => {
                 let (outer, inner) = (edit.indent(entry)?, edit.indent(inner.first()?)?);
-                inner
-                    .checked_sub(outer)
-                    .filter(|step| (1..=8).contains(step))
+                inner.checked_sub(outer).filter(|step| (1..=8).contains(step))
             }
             _ => None,
         })

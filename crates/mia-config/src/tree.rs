@@ -65,10 +65,7 @@ pub(crate) fn parse(source: &Source) -> Parsed {
         builder.errors.push(fatal);
         None
     });
-    Parsed {
-        root,
-        errors: builder.errors,
-    }
+    Parsed { root, errors: builder.errors }
 }
 
 struct Frame {
@@ -79,14 +76,8 @@ struct Frame {
 }
 
 enum Open {
-    Map {
-        entries: Vec<Entry>,
-        key: Option<(String, Range<usize>)>,
-        seen: HashMap<String, usize>,
-    },
-    List {
-        items: Vec<Node>,
-    },
+    Map { entries: Vec<Entry>, key: Option<(String, Range<usize>)>, seen: HashMap<String, usize> },
+    List { items: Vec<Node> },
 }
 
 struct Builder<'a> {
@@ -130,11 +121,7 @@ impl<'a> Builder<'a> {
 
     fn malformed(&self, error: &granit_parser::ScanError) -> ConfigError {
         let text = self.source.text();
-        let offset = error
-            .marker()
-            .byte_offset()
-            .unwrap_or(text.len())
-            .min(text.len());
+        let offset = error.marker().byte_offset().unwrap_or(text.len()).min(text.len());
         let before = text.get(..offset).unwrap_or_default();
         let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
         let after = text.get(offset..).unwrap_or_default();
@@ -145,8 +132,7 @@ impl<'a> Builder<'a> {
             "check the indentation and the quotes here and on the line above"
         };
         let message = format!("is not YAML: {}", error.info());
-        self.source
-            .error(offset..offset, message, Some(help.into()))
+        self.source.error(offset..offset, message, Some(help.into()))
     }
 
     fn take(&mut self, event: Event<'_>, span: Range<usize>) -> Result<(), ConfigError> {
@@ -166,11 +152,7 @@ impl<'a> Builder<'a> {
                 self.tagged(tag.is_some(), &span);
                 let plain = style == ScalarStyle::Plain;
                 let text = text.into_owned();
-                let node = Node {
-                    span,
-                    body: Body::Scalar { text, plain },
-                    aliased: false,
-                };
+                let node = Node { span, body: Body::Scalar { text, plain }, aliased: false };
                 self.finish(node, anchor)
             }
             Event::SequenceStart(style, anchor, tag) => {
@@ -181,11 +163,7 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.tagged(tag.is_some(), &span);
-                let open = Open::Map {
-                    entries: Vec::new(),
-                    key: None,
-                    seen: HashMap::new(),
-                };
+                let open = Open::Map { entries: Vec::new(), key: None, seen: HashMap::new() };
                 self.open(span.start, anchor, style, open);
                 Ok(())
             }
@@ -199,9 +177,7 @@ impl<'a> Builder<'a> {
                     self.finish(node, 0)
                 }
                 None => {
-                    Err(self
-                        .source
-                        .error(span, "is an alias of what it is itself in".into(), None))
+                    Err(self.source.error(span, "is an alias of what it is itself in".into(), None))
                 }
             },
             _ => Ok(()),
@@ -220,29 +196,16 @@ impl<'a> Builder<'a> {
 
     fn open(&mut self, start: usize, anchor: usize, style: StructureStyle, open: Open) {
         let flow = style == StructureStyle::Flow;
-        self.stack.push(Frame {
-            start,
-            anchor,
-            flow,
-            open,
-        });
+        self.stack.push(Frame { start, anchor, flow, open });
     }
 
     fn close(&mut self, end: Range<usize>) -> Result<(), ConfigError> {
-        let Some(Frame {
-            start,
-            anchor,
-            flow,
-            open,
-        }) = self.stack.pop()
-        else {
+        let Some(Frame { start, anchor, flow, open }) = self.stack.pop() else {
             return Ok(());
         };
         let (body, last) = match open {
             Open::Map { entries, .. } => {
-                let last = entries
-                    .last()
-                    .map(|entry| entry.value.span.end.max(entry.key_span.end));
+                let last = entries.last().map(|entry| entry.value.span.end.max(entry.key_span.end));
                 (Body::Map { entries, flow }, last)
             }
             Open::List { items } => {
@@ -252,14 +215,7 @@ impl<'a> Builder<'a> {
         };
         // A block collection ends with its last member: its own end event is at the next token.
         let end = if flow { end.end } else { last.unwrap_or(start) };
-        self.finish(
-            Node {
-                span: start..end,
-                body,
-                aliased: false,
-            },
-            anchor,
-        )
+        self.finish(Node { span: start..end, body, aliased: false }, anchor)
     }
 
     fn finish(&mut self, node: Node, anchor: usize) -> Result<(), ConfigError> {
@@ -274,19 +230,9 @@ impl<'a> Builder<'a> {
         }
         match self.stack.last_mut() {
             None => self.root = Some(node),
-            Some(Frame {
-                open: Open::List { items },
-                ..
-            }) => items.push(node),
-            Some(Frame {
-                open: Open::Map { entries, key, seen },
-                ..
-            }) => match key.take() {
-                Some((key, key_span)) => entries.push(Entry {
-                    key,
-                    key_span,
-                    value: node,
-                }),
+            Some(Frame { open: Open::List { items }, .. }) => items.push(node),
+            Some(Frame { open: Open::Map { entries, key, seen }, .. }) => match key.take() {
+                Some((key, key_span)) => entries.push(Entry { key, key_span, value: node }),
                 None => {
                     let span = node.span.clone();
                     let Body::Scalar { text, .. } = node.body else {

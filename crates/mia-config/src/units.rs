@@ -4,13 +4,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// Milliseconds of each unit, largest first.
-const TIMES: [(&str, u64); 5] = [
-    ("d", 86_400_000),
-    ("h", 3_600_000),
-    ("m", 60_000),
-    ("s", 1_000),
-    ("ms", 1),
-];
+const TIMES: [(&str, u64); 5] =
+    [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Bytes of each unit, largest first. `MB` is 1000 kB; nobody is told otherwise.
 const SIZES: [(&str, u64); 8] = [
@@ -50,9 +45,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 /// What is wrong with it, as a fragment: no unit, an unknown one, zero, or more than 10 years.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if digits(text).is_some() {
-        return Err(format!(
-            "{text} has no unit: write {text}s, {text}m or {text}h"
-        ));
+        return Err(format!("{text} has no unit: write {text}s, {text}m or {text}h"));
     }
     match duration(text) {
         None => Err("is no time: write 90s, 20m or 1h30m".to_owned()),
@@ -76,10 +69,7 @@ pub(crate) fn size(text: &str) -> Option<u64> {
 
 /// Only ASCII digits: no sign, no blank, no underscore.
 pub(crate) fn digits(text: &str) -> Option<u64> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 fn split(text: &str, at: impl Fn(char) -> bool) -> (&str, &str) {
@@ -105,10 +95,7 @@ pub(crate) fn format_size(bytes: u64) -> String {
         .iter()
         .filter(|(unit, _)| unit.ends_with("iB"))
         .find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor))
-        .map_or_else(
-            || bytes.to_string(),
-            |(unit, factor)| format!("{}{unit}", bytes / factor),
-        )
+        .map_or_else(|| bytes.to_string(), |(unit, factor)| format!("{}{unit}", bytes / factor))
 }
 
 #[cfg(test)]
@@ -154,16 +141,7 @@ mod tests {
         assert_eq!(size("2GiB"), Some(2_147_483_648));
         assert_eq!(size("5MB"), Some(5_000_000));
         assert_eq!(size("12"), Some(12));
-        for wrong in [
-            "",
-            "MiB",
-            "1.5GiB",
-            "-1",
-            "1mib",
-            "1KB",
-            "99999999999TiB",
-            "1MiB ",
-        ] {
+        for wrong in ["", "MiB", "1.5GiB", "-1", "1mib", "1KB", "99999999999TiB", "1MiB "] {
             assert_eq!(size(wrong), None, "{wrong:?}");
         }
     }

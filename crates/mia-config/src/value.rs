@@ -74,14 +74,7 @@ impl Serialize for Value {
 }
 
 fn flow_list(items: &[String]) -> String {
-    format!(
-        "[{}]",
-        items
-            .iter()
-            .map(|item| scalar(item))
-            .collect::<Vec<_>>()
-            .join(", ")
-    )
+    format!("[{}]", items.iter().map(|item| scalar(item)).collect::<Vec<_>>().join(", "))
 }
 
 /// Plain where every reader takes it for text, else double-quoted.
@@ -123,14 +116,7 @@ mod tests {
 
     #[test]
     fn text_stays_text_for_any_reader() {
-        for plain in [
-            "opus",
-            "claude-code",
-            "/usr/bin/x",
-            "gpt-4.1",
-            "my.cli",
-            "A_B",
-        ] {
+        for plain in ["opus", "claude-code", "/usr/bin/x", "gpt-4.1", "my.cli", "A_B"] {
             assert_eq!(scalar(plain), plain);
         }
         for quoted in [

@@ -33,11 +33,7 @@ fn edited(text: &str, key: &str, value: Option<&str>) -> Result<String, EditErro
 }
 
 fn assert_set(text: &str, key: &str, value: &str, expected: &str) {
-    assert_eq!(
-        edited(text, key, Some(value)).unwrap(),
-        expected,
-        "set {key} {value}"
-    );
+    assert_eq!(edited(text, key, Some(value)).unwrap(), expected, "set {key} {value}");
 }
 
 fn assert_unset(text: &str, key: &str, expected: &str) {
@@ -72,12 +68,7 @@ fn m_040_a_value_is_replaced_in_its_place() {
         "sonnet",
         "plugins:\n  x:\n    model:\n      sonnet\n",
     );
-    assert_set(
-        "limits:\t{queue:\t5}\n",
-        "limits.queue",
-        "6",
-        "limits:\t{queue:\t6}\n",
-    );
+    assert_set("limits:\t{queue:\t5}\n", "limits.queue", "6", "limits:\t{queue:\t6}\n");
 }
 
 #[test]
@@ -94,12 +85,7 @@ fn m_040_other_spellings_of_a_key_are_the_same_key() {
         "3m",
         "plugins: {x: {timeout: 3m}} # é\n",
     );
-    assert_set(
-        "limits: {'queue': 2}\n",
-        "limits.queue",
-        "3",
-        "limits: {'queue': 3}\n",
-    );
+    assert_set("limits: {'queue': 2}\n", "limits.queue", "3", "limits: {'queue': 3}\n");
     assert_set(
         "plugins: {\"my.cli\": {model: a}}\n",
         "plugins.\"my.cli\".model",
@@ -134,12 +120,7 @@ fn m_040_a_key_is_added_where_it_belongs() {
         "2",
         "limits: {\n  queue: 5, concurrent: 2, # five\n}\n",
     );
-    assert_set(
-        "limits: {}\n",
-        "limits.concurrent",
-        "2",
-        "limits: { concurrent: 2 }\n",
-    );
+    assert_set("limits: {}\n", "limits.concurrent", "2", "limits: { concurrent: 2 }\n");
     assert_set(
         "{limits: {queue: 5}}",
         "plugins.x.model",
@@ -172,30 +153,10 @@ fn m_040_a_key_is_added_to_an_empty_section() {
         "5",
         "limits: # none yet\n  queue: 5\n# next\nmemory:\n",
     );
-    assert_set(
-        "plugins:\n  x:\n",
-        "plugins.x.model",
-        "a",
-        "plugins:\n  x:\n    model: a\n",
-    );
-    assert_set(
-        "limits: ~ # x\n",
-        "limits.queue",
-        "5",
-        "limits: { queue: 5 } # x\n",
-    );
-    assert_set(
-        "{limits: }\n",
-        "limits.queue",
-        "5",
-        "{limits: { queue: 5 } }\n",
-    );
-    assert_set(
-        "{limits}\n",
-        "limits.queue",
-        "5",
-        "{limits: { queue: 5 }}\n",
-    );
+    assert_set("plugins:\n  x:\n", "plugins.x.model", "a", "plugins:\n  x:\n    model: a\n");
+    assert_set("limits: ~ # x\n", "limits.queue", "5", "limits: { queue: 5 } # x\n");
+    assert_set("{limits: }\n", "limits.queue", "5", "{limits: { queue: 5 } }\n");
+    assert_set("{limits}\n", "limits.queue", "5", "{limits: { queue: 5 }}\n");
 }
 
 #[test]
@@ -280,11 +241,7 @@ fn m_040_what_is_so_already_is_not_written() {
     for (text, key, value) in [
         ("plugins: {x: {timeout: 120s}}\n", "plugins.x.timeout", "2m"),
         ("plugins: {x: {model: 'a'}}\n", "plugins.x.model", "a"),
-        (
-            "fallback:\n  plugins:\n  - codex\n",
-            "fallback.plugins",
-            "[codex]",
-        ),
+        ("fallback:\n  plugins:\n  - codex\n", "fallback.plugins", "[codex]"),
     ] {
         assert_set(text, key, value, text);
     }
@@ -300,16 +257,8 @@ fn m_040_a_key_is_removed() {
         "limits.queue",
         "limits:\n  concurrent: 2\n",
     );
-    assert_unset(
-        "limits:\n  queue: 5\nmemory: {}\n",
-        "limits.queue",
-        "limits:\nmemory: {}\n",
-    );
-    assert_unset(
-        "a: 1\n".replace("a: 1", "active_plugin: a").as_str(),
-        "active_plugin",
-        "",
-    );
+    assert_unset("limits:\n  queue: 5\nmemory: {}\n", "limits.queue", "limits:\nmemory: {}\n");
+    assert_unset("a: 1\n".replace("a: 1", "active_plugin: a").as_str(), "active_plugin", "");
     assert_unset(
         "limits: {queue: 5, concurrent: 2}\n",
         "limits.queue",
@@ -332,46 +281,22 @@ fn m_040_a_key_is_removed() {
         "plugins.x.env",
         "plugins:\r\n  x:\r\n  y: {}",
     );
-    assert_unset(
-        "prices: {m: {input: 1, output: 2}}",
-        "prices.m",
-        "prices: {}",
-    );
+    assert_unset("prices: {m: {input: 1, output: 2}}", "prices.m", "prices: {}");
 }
 
 #[test]
 fn m_040_an_edit_that_would_be_wrong_is_not_made() {
     let alias = "plugins:\n  a: &a {model: m}\n  b: *a\n";
     let scalar = "plugins:\n  a: {model: &m m}\n  b: {model: *m}\n";
-    assert!(matches!(
-        edited(alias, "plugins.b.model", Some("x")),
-        Err(EditError::Awkward { .. })
-    ));
-    assert!(matches!(
-        edited(alias, "plugins.a.model", Some("x")),
-        Err(EditError::Awkward { .. })
-    ));
+    assert!(matches!(edited(alias, "plugins.b.model", Some("x")), Err(EditError::Awkward { .. })));
+    assert!(matches!(edited(alias, "plugins.a.model", Some("x")), Err(EditError::Awkward { .. })));
     assert!(edited(alias, "plugins.a", None).is_err());
-    assert!(matches!(
-        edited(scalar, "plugins.a.model", Some("x")),
-        Err(EditError::Awkward { .. })
-    ));
-    assert_set(
-        scalar,
-        "plugins.b.model",
-        "x",
-        "plugins:\n  a: {model: &m m}\n  b: {model: x}\n",
-    );
+    assert!(matches!(edited(scalar, "plugins.a.model", Some("x")), Err(EditError::Awkward { .. })));
+    assert_set(scalar, "plugins.b.model", "x", "plugins:\n  a: {model: &m m}\n  b: {model: x}\n");
 
     let price = "prices: {m: {input: 1, output: 2}}\n";
-    assert!(matches!(
-        edited(price, "prices.m.input", None),
-        Err(EditError::Rejected(_))
-    ));
-    assert!(matches!(
-        edited("", "prices.m.input", Some("1")),
-        Err(EditError::Rejected(_))
-    ));
+    assert!(matches!(edited(price, "prices.m.input", None), Err(EditError::Rejected(_))));
+    assert!(matches!(edited("", "prices.m.input", Some("1")), Err(EditError::Rejected(_))));
     for (key, value) in [
         ("limits.queue", "0"),
         ("limits.queue", "many"),
@@ -385,19 +310,10 @@ fn m_040_an_edit_that_would_be_wrong_is_not_made() {
         ("memory.mcp", "yes"),
     ] {
         let error = edited("# mine\n", key, Some(value)).unwrap_err();
-        assert!(
-            matches!(error, EditError::Value(_)),
-            "{key}={value}: {error}"
-        );
+        assert!(matches!(error, EditError::Value(_)), "{key}={value}: {error}");
     }
-    assert!(matches!(
-        edited("", "limits.queu", Some("1")),
-        Err(EditError::Key(_))
-    ));
-    assert!(matches!(
-        edited("", "nothing", None),
-        Err(EditError::Key(_))
-    ));
+    assert!(matches!(edited("", "limits.queu", Some("1")), Err(EditError::Key(_))));
+    assert!(matches!(edited("", "nothing", None), Err(EditError::Key(_))));
 }
 
 #[test]
@@ -449,21 +365,12 @@ fn m_040_a_link_is_followed_and_stays() {
     for queue in ["5", "6"] {
         let edited = set(&home.paths.config_file, "limits.queue", queue).unwrap();
         assert_eq!(edited.file, real);
-        assert!(
-            fs::symlink_metadata(&home.paths.config_file)
-                .unwrap()
-                .is_symlink()
-        );
-        assert_eq!(
-            fs::read_to_string(&real).unwrap(),
-            format!("limits:\n  queue: {queue}\n")
-        );
+        assert!(fs::symlink_metadata(&home.paths.config_file).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), format!("limits:\n  queue: {queue}\n"));
     }
     fs::remove_file(&home.paths.config_file).unwrap();
     symlink(&home.paths.config_file, &home.paths.config_file).unwrap();
-    let error = set(&home.paths.config_file, "limits.queue", "5")
-        .unwrap_err()
-        .to_string();
+    let error = set(&home.paths.config_file, "limits.queue", "5").unwrap_err().to_string();
     assert!(error.contains("too many symbolic links"), "{error}");
 }
 
@@ -471,13 +378,8 @@ fn m_040_a_link_is_followed_and_stays() {
 fn m_040_a_read_only_file_stays() {
     let home = Home::with("limits: {queue: 5}\n");
     fs::set_permissions(&home.paths.config_file, fs::Permissions::from_mode(0o444)).unwrap();
-    let error = set(&home.paths.config_file, "limits.queue", "6")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("config.yaml") && error.contains("read-only"),
-        "{error}"
-    );
+    let error = set(&home.paths.config_file, "limits.queue", "6").unwrap_err().to_string();
+    assert!(error.contains("config.yaml") && error.contains("read-only"), "{error}");
     assert_eq!(home.text(), "limits: {queue: 5}\n");
 }
 
@@ -505,11 +407,7 @@ fn m_040_writers_at_once_lose_nothing() {
         }
     });
     let config = home.load().unwrap().config;
-    let sizes: Vec<_> = config
-        .plugins
-        .values()
-        .map(|plugin| plugin.env.len())
-        .collect();
+    let sizes: Vec<_> = config.plugins.values().map(|plugin| plugin.env.len()).collect();
     assert_eq!(sizes, [10, 10, 10, 10]);
     assert!(home.text().starts_with("# mine\n"));
 }
@@ -521,12 +419,7 @@ fn m_040_a_folder_that_takes_no_file_is_named() {
     assert!(matches!(error, EditError::Io { .. }), "{error}");
     assert!(error.to_string().contains("/proc/config.yaml"), "{error}");
     let error = set(Path::new("/proc/mia/config.yaml"), "limits.queue", "6").unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("create the folder \"/proc/mia\""),
-        "{error}"
-    );
+    assert!(error.to_string().contains("create the folder \"/proc/mia\""), "{error}");
 }
 
 #[test]
@@ -548,11 +441,7 @@ fn m_040_waits_for_the_one_who_edits() {
     std::thread::scope(|scope| {
         let edit = scope.spawn(|| set(&home.paths.config_file, "limits.queue", "6").unwrap());
         // The other's edit, made under the lock, has to be seen by the one that waits.
-        fs::write(
-            &home.paths.config_file,
-            "limits: {queue: 5, concurrent: 3}\n",
-        )
-        .unwrap();
+        fs::write(&home.paths.config_file, "limits: {queue: 5, concurrent: 3}\n").unwrap();
         folder.unlock().unwrap();
         assert!(edit.join().unwrap().changed);
     });

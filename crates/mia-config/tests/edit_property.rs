@@ -18,15 +18,9 @@ const KEYS: &[(&[&str], &[&str])] = &[
     (&["limits", "concurrent"], &["1", "22"]),
     (&["limits", "queue"], &["3", "444"]),
     (&["plugins", "codex", "enabled"], &["true", "false"]),
-    (
-        &["plugins", "codex", "model"],
-        &["opus", "'a: b'", "\"x # y\""],
-    ),
+    (&["plugins", "codex", "model"], &["opus", "'a: b'", "\"x # y\""]),
     (&["plugins", "codex", "timeout"], &["30m", "off", "5000"]),
-    (
-        &["plugins", "codex", "env", "A_KEY"],
-        &["''", "1", "\"q\\\"\\n\""],
-    ),
+    (&["plugins", "codex", "env", "A_KEY"], &["''", "1", "\"q\\\"\\n\""]),
     (&["plugins", "codex", "env", "B"], &["é", "x y"]),
     (&["plugins", "my.cli", "binary"], &["/bin/x", "~/x"]),
     (&["plugins", "my.cli", "args"], &["[--x, \"y z\"]", "[]"]),
@@ -39,12 +33,7 @@ const KEYS: &[(&[&str], &[&str])] = &[
 #[derive(Debug, Clone)]
 enum Tree {
     Leaf(&'static str),
-    Map {
-        flow: bool,
-        comment: bool,
-        blank: bool,
-        entries: BTreeMap<&'static str, Tree>,
-    },
+    Map { flow: bool, comment: bool, blank: bool, entries: BTreeMap<&'static str, Tree> },
 }
 
 /// How a file is written, drawn once for each section on the way.
@@ -87,13 +76,7 @@ fn build(chosen: &Chosen, style: &Style) -> String {
     let mut root = new_map(style, 0);
     for (key, value) in chosen {
         let (path, values) = KEYS.get(*key).unwrap();
-        insert(
-            &mut root,
-            path,
-            values.get(value.index(values.len())).unwrap(),
-            style,
-            *key,
-        );
+        insert(&mut root, path, values.get(value.index(values.len())).unwrap(), style, *key);
     }
     let mut text = String::new();
     block(&root, 0, style, &mut text);
@@ -113,30 +96,18 @@ fn new_map(style: &Style, seed: usize) -> Tree {
 }
 
 fn insert(tree: &mut Tree, path: &[&'static str], value: &'static str, style: &Style, seed: usize) {
-    let Tree::Map { entries, .. } = tree else {
-        unreachable!()
-    };
+    let Tree::Map { entries, .. } = tree else { unreachable!() };
     let (first, rest) = path.split_first().unwrap();
     if rest.is_empty() {
         entries.insert(first, Tree::Leaf(value));
     } else {
-        let next = entries
-            .entry(first)
-            .or_insert_with(|| new_map(style, seed + rest.len()));
+        let next = entries.entry(first).or_insert_with(|| new_map(style, seed + rest.len()));
         insert(next, rest, value, style, seed);
     }
 }
 
 fn block(tree: &Tree, indent: usize, style: &Style, out: &mut String) {
-    let Tree::Map {
-        entries,
-        comment,
-        blank,
-        ..
-    } = tree
-    else {
-        unreachable!()
-    };
+    let Tree::Map { entries, comment, blank, .. } = tree else { unreachable!() };
     let margin = " ".repeat(indent);
     for (name, below) in entries {
         if *comment {
@@ -162,10 +133,8 @@ fn flow(tree: &Tree) -> String {
     match tree {
         Tree::Leaf(value) => (*value).to_owned(),
         Tree::Map { entries, .. } => {
-            let pairs: Vec<_> = entries
-                .iter()
-                .map(|(name, below)| format!("{name}: {}", flow(below)))
-                .collect();
+            let pairs: Vec<_> =
+                entries.iter().map(|(name, below)| format!("{name}: {}", flow(below))).collect();
             format!("{{{}}}", pairs.join(", "))
         }
     }
@@ -183,28 +152,17 @@ fn values(home: &Home) -> BTreeMap<String, Value> {
 
 fn dotted(path: &[&str]) -> String {
     let quoted = |segment: &&str| {
-        if segment.contains('.') {
-            format!("\"{segment}\"")
-        } else {
-            (*segment).to_owned()
-        }
+        if segment.contains('.') { format!("\"{segment}\"") } else { (*segment).to_owned() }
     };
     path.iter().map(quoted).collect::<Vec<_>>().join(".")
 }
 
 fn comments(text: &str) -> Vec<String> {
-    text.lines()
-        .filter_map(|line| line.split_once("#~"))
-        .map(|(_, text)| text.into())
-        .collect()
+    text.lines().filter_map(|line| line.split_once("#~")).map(|(_, text)| text.into()).collect()
 }
 
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -26,19 +26,10 @@ fn each_layer_wins_over_the_one_before() {
     let vars = [("MIA_ACTIVE_PLUGIN", "gemini")];
     let flag = [("--plugin", "active_plugin", "qwen")];
     assert_eq!(active(home.load().unwrap()).as_deref(), Some("codex"));
-    assert_eq!(
-        active(home.load_with(&vars, &[]).unwrap()).as_deref(),
-        Some("gemini")
-    );
-    assert_eq!(
-        active(home.load_with(&vars, &flag).unwrap()).as_deref(),
-        Some("qwen")
-    );
+    assert_eq!(active(home.load_with(&vars, &[]).unwrap()).as_deref(), Some("gemini"));
+    assert_eq!(active(home.load_with(&vars, &flag).unwrap()).as_deref(), Some("qwen"));
     let empty = [("MIA_ACTIVE_PLUGIN", "")];
-    assert_eq!(
-        active(home.load_with(&empty, &[]).unwrap()).as_deref(),
-        Some("codex")
-    );
+    assert_eq!(active(home.load_with(&empty, &[]).unwrap()).as_deref(), Some("codex"));
     assert_eq!(home.text(), FILE, "loading writes nothing");
 }
 
@@ -50,11 +41,7 @@ fn layers_merge_deeply() {
             &[],
             &[
                 ("--model", "plugins.codex.model", "b: #1"),
-                (
-                    "--set",
-                    "plugins.codex",
-                    "{stallTimeout: 5s, env: {LANG: D}}",
-                ),
+                ("--set", "plugins.codex", "{stallTimeout: 5s, env: {LANG: D}}"),
                 ("--set", "prices.\"gpt-4.1\".cache_read", "0.3"),
             ],
         )
@@ -64,10 +51,7 @@ fn layers_merge_deeply() {
     assert_eq!(codex.timeout, Some(Duration::from_secs(3600)));
     assert_eq!(codex.stall_timeout, Some(Duration::from_secs(5)));
     assert_eq!(codex.env.values().collect::<Vec<_>>(), ["hunter2", "D"]);
-    assert_eq!(
-        loaded.config.prices.get("gpt-4.1").unwrap().cache_read,
-        Some(0.3)
-    );
+    assert_eq!(loaded.config.prices.get("gpt-4.1").unwrap().cache_read, Some(0.3));
 }
 
 #[test]
@@ -92,9 +76,7 @@ fn mistakes_of_every_layer_are_named() {
     let folder = format!("{}/", home.folder.path().display());
     insta::assert_snapshot!(error.to_string().replace(&folder, ""));
     // Incomplete prices are looked for once all else is right.
-    let error = Home::empty()
-        .load_with(&[], &[("--set", "prices.m.input", "1")])
-        .unwrap_err();
+    let error = Home::empty().load_with(&[], &[("--set", "prices.m.input", "1")]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "--set: the price of \"m\" has no \"output\" (give both input and output, per million tokens)"
@@ -118,10 +100,7 @@ fn an_adapters_own_defaults_lie_below_the_file() {
 fn everything_is_explained() {
     let home = Home::with(FILE);
     let loaded = home
-        .load_with(
-            &[("MIA_ACTIVE_PLUGIN", "gemini")],
-            &[("--queue", "limits.queue", "7")],
-        )
+        .load_with(&[("MIA_ACTIVE_PLUGIN", "gemini")], &[("--queue", "limits.queue", "7")])
         .unwrap();
     let folder = format!("{}/", home.folder.path().display());
     let lines: Vec<_> = loaded
@@ -151,16 +130,10 @@ fn one_key_is_got_in_any_spelling() {
         Found::Section(settings) => panic!("{settings:?}"),
     };
     let hour = Value::Duration(Some(Duration::from_secs(3600)));
-    assert_eq!(
-        value("plugins.codex.timeoutMs"),
-        ("plugins.codex.timeout".into(), hour)
-    );
+    assert_eq!(value("plugins.codex.timeoutMs"), ("plugins.codex.timeout".into(), hour));
     assert_eq!(value("plugins.\"my.cli\".binary").1.to_string(), "/bin/my");
     assert_eq!(value("plugins.codex.env.API_KEY").1.to_string(), "hunter2");
-    assert_eq!(
-        value("plugins.unheard-of.max_concurrency").1,
-        Value::Count(4)
-    );
+    assert_eq!(value("plugins.unheard-of.max_concurrency").1, Value::Count(4));
     assert_eq!(value("plugins.codex.api_url").1, Value::Unset);
     let Found::Section(env) = loaded.get("plugins.codex.env").unwrap() else {
         panic!("a section");
@@ -169,11 +142,7 @@ fn one_key_is_got_in_any_spelling() {
     let Found::Section(plugin) = loaded.get("plugins.new").unwrap() else {
         panic!("a section");
     };
-    assert!(
-        plugin
-            .iter()
-            .all(|setting| setting.origin == Origin::Default)
-    );
+    assert!(plugin.iter().all(|setting| setting.origin == Origin::Default));
     assert_eq!(plugin.len(), 11);
     for (wrong, near) in [
         ("limits.queu", "did you mean \"queue\"?"),
@@ -197,10 +166,7 @@ fn m_040_the_last_good_one_is_kept() {
     assert!(!live.refresh(&|_| None).unwrap());
     std::fs::write(&home.paths.config_file, "limits: { queue: \n").unwrap();
     let error = live.refresh(&|_| None).unwrap_err();
-    assert!(matches!(
-        error.list().first().unwrap().origin,
-        Origin::File { .. }
-    ));
+    assert!(matches!(error.list().first().unwrap().origin, Origin::File { .. }));
     assert_eq!(queue(&live), 3);
     assert!(!live.refresh(&|_| None).unwrap(), "reported once");
     std::fs::write(&home.paths.config_file, "limits: { queue: 44 }\n").unwrap();
@@ -215,11 +181,7 @@ fn m_040_the_last_good_one_is_kept() {
 fn the_reference_has_every_key() {
     let reference = mia_config::reference();
     for setting in Home::empty().load().unwrap().explain(&["NAME"]) {
-        assert!(
-            reference.contains(&format!("`{}`", setting.key)),
-            "{}",
-            setting.key
-        );
+        assert!(reference.contains(&format!("`{}`", setting.key)), "{}", setting.key);
     }
     insta::assert_snapshot!(reference);
 }

@@ -16,9 +16,7 @@ fn discover(vars: &[(&str, &str)]) -> Result<Paths, PathsError> {
 fn discover_as(vars: &[(&str, &str)], account: Option<&str>) -> Result<Paths, PathsError> {
     Paths::discover(&Surroundings {
         var: &|name| {
-            vars.iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| OsString::from(value))
+            vars.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         },
         cwd: &|| Ok(PathBuf::from("/work-dir")),
         account_home: &|| account.map(PathBuf::from),
@@ -27,11 +25,7 @@ fn discover_as(vars: &[(&str, &str)], account: Option<&str>) -> Result<Paths, Pa
 
 #[test]
 fn mia_home_holds_everything() {
-    let paths = discover(&[
-        ("MIA_HOME", "/m"),
-        ("HOME", "/home/a"),
-        ("XDG_STATE_HOME", "/s"),
-    ]);
+    let paths = discover(&[("MIA_HOME", "/m"), ("HOME", "/home/a"), ("XDG_STATE_HOME", "/s")]);
     let at = |name: &str| Path::new("/m").join(name);
     let expected = Paths {
         config_dir: "/m".into(),
@@ -54,22 +48,13 @@ fn xdg_with_and_without_its_variables() {
     let runtime = tempfile::tempdir().unwrap();
     let runtime_text = runtime.path().to_str().unwrap();
     let paths = discover(&[("HOME", "/home/a")]).unwrap();
-    assert_eq!(
-        paths.config_file,
-        Path::new("/home/a/.config/mia/config.yaml")
-    );
+    assert_eq!(paths.config_file, Path::new("/home/a/.config/mia/config.yaml"));
     assert_eq!(paths.key_file, Path::new("/home/a/.config/mia/key"));
     assert_eq!(paths.database, Path::new("/home/a/.local/state/mia/mia.db"));
-    assert_eq!(
-        paths.socket,
-        Path::new("/home/a/.local/state/mia/daemon.sock")
-    );
+    assert_eq!(paths.socket, Path::new("/home/a/.local/state/mia/daemon.sock"));
 
-    let set = [
-        ("XDG_CONFIG_HOME", "/c"),
-        ("XDG_STATE_HOME", "/s"),
-        ("XDG_RUNTIME_DIR", runtime_text),
-    ];
+    let set =
+        [("XDG_CONFIG_HOME", "/c"), ("XDG_STATE_HOME", "/s"), ("XDG_RUNTIME_DIR", runtime_text)];
     let paths = discover(&set).unwrap();
     assert_eq!(paths.plugins_dir, Path::new("/c/mia/plugins"));
     assert_eq!(paths.runs_dir, Path::new("/s/mia/runs"));
@@ -105,10 +90,7 @@ fn without_home_the_account_says() {
 fn odd_mia_homes() {
     let paths = discover(&[("MIA_HOME", "sub/dir")]).unwrap();
     assert_eq!(paths.database, Path::new("/work-dir/sub/dir/mia.db"));
-    assert!(matches!(
-        discover(&[("MIA_HOME", "~/mia")]),
-        Err(PathsError::Tilde(_))
-    ));
+    assert!(matches!(discover(&[("MIA_HOME", "~/mia")]), Err(PathsError::Tilde(_))));
 
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
@@ -158,10 +140,7 @@ fn a_file_in_the_way_is_named() {
     let paths = discover(&[("HOME", folder.path().to_str().unwrap())]).unwrap();
     fs::write(folder.path().join(".local"), "").unwrap();
     let error = paths.ensure_state().unwrap_err().to_string();
-    assert!(
-        error.contains(".local/state/mia") && error.contains("not a folder"),
-        "{error}"
-    );
+    assert!(error.contains(".local/state/mia") && error.contains("not a folder"), "{error}");
 }
 
 #[test]
@@ -171,8 +150,5 @@ fn a_socket_folder_that_others_may_write_to_is_refused() {
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
     let paths = discover(&[("MIA_HOME", open.to_str().unwrap())]).unwrap();
-    assert!(matches!(
-        paths.ensure_socket_dir(),
-        Err(PathsError::NotPrivate(_))
-    ));
+    assert!(matches!(paths.ensure_socket_dir(), Err(PathsError::NotPrivate(_))));
 }

@@ -66,44 +66,23 @@ fn m_002_every_key() {
         inherit: Inherit::Minimal,
         api_url: Some("https://example.com/v1".into()),
     };
-    let price = Price {
-        input: 3.0,
-        output: 15.0,
-        cache_read: Some(0.3),
-        cache_write: Some(0.0),
-    };
+    let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(0.0) };
     let expected = Config {
         active_plugin: Some("claude-code".into()),
         fallback: Fallback {
             plugins: vec!["codex".into(), "gemini".into()],
             after_output: AfterOutput::Restart,
         },
-        limits: Limits {
-            concurrent: 3,
-            queue: 5,
-        },
+        limits: Limits { concurrent: 3, queue: 5 },
         plugins: BTreeMap::from([
             ("claude-code".into(), claude),
             ("empty".into(), PluginSettings::named("empty")),
         ]),
-        context: ContextLimits {
-            budget_tokens: 100,
-            deadline: Duration::from_millis(500),
-        },
-        memory: Memory {
-            extract: Extract::On,
-            mcp: true,
-        },
-        history: History {
-            keep: None,
-            max_size: Some(65_536),
-        },
+        context: ContextLimits { budget_tokens: 100, deadline: Duration::from_millis(500) },
+        memory: Memory { extract: Extract::On, mcp: true },
+        history: History { keep: None, max_size: Some(65_536) },
         prices: BTreeMap::from([("gpt-4.1".into(), price)]),
-        streams: Streams {
-            max_line: 1 << 20,
-            stderr_tail: 1024,
-            keep_background: true,
-        },
+        streams: Streams { max_line: 1 << 20, stderr_tail: 1024, keep_background: true },
     };
     assert_eq!(loaded.config, expected);
 }
@@ -113,21 +92,8 @@ fn no_file_and_empty_files_are_the_defaults() {
     let defaults = Home::empty().load().unwrap().config;
     assert_eq!(defaults, Config::default());
     assert_eq!(defaults.plugin("any"), PluginSettings::named("any"));
-    for text in [
-        "",
-        "\n",
-        "# only a comment\n",
-        "---\n",
-        "---\n...\n",
-        "{}",
-        "\u{feff}",
-        "~\n",
-    ] {
-        assert_eq!(
-            Home::with(text).load().unwrap().config,
-            defaults,
-            "{text:?}"
-        );
+    for text in ["", "\n", "# only a comment\n", "---\n", "---\n...\n", "{}", "\u{feff}", "~\n"] {
+        assert_eq!(Home::with(text).load().unwrap().config, defaults, "{text:?}");
     }
 }
 
@@ -135,10 +101,7 @@ fn no_file_and_empty_files_are_the_defaults() {
 fn m_002_the_pages_names() {
     let page = "plugins: {x: {name: x, maxConcurrency: 2, timeoutMs: 9000, toolTimeout: 1m}}\n";
     let ours = "plugins: {x: {max_concurrency: 2, timeout: 9s, tool_timeout_ms: 60000}}\n";
-    assert_eq!(
-        Home::with(page).load().unwrap().config,
-        Home::with(ours).load().unwrap().config
-    );
+    assert_eq!(Home::with(page).load().unwrap().config, Home::with(ours).load().unwrap().config);
 }
 
 #[test]
@@ -208,17 +171,11 @@ fn m_002_durations_refused() {
 fn m_040_what_is_not_one_yaml_document() {
     let cases: &[(&str, &[u8])] = &[
         ("tab", b"limits:\n\tqueue: 3\n"),
-        (
-            "indentation",
-            b"plugins:\n  x:\n    model: opus\n   timeout: 3\n",
-        ),
+        ("indentation", b"plugins:\n  x:\n    model: opus\n   timeout: 3\n"),
         ("open quote", b"active_plugin: \"codex\n"),
         ("open brace", b"limits: { queue: 3\n"),
         ("two documents", b"limits: {}\n---\nlimits: {}\n"),
-        (
-            "duplicate",
-            b"limits: {queue: 1}\nmemory: {}\nlimits: {queue: 2}\n",
-        ),
+        ("duplicate", b"limits: {queue: 1}\nmemory: {}\nlimits: {queue: 2}\n"),
         ("tag", b"active_plugin: !!str codex\n"),
         ("merge", b"limits: &a {queue: 1}\nfallback:\n  <<: *a\n"),
         ("unknown alias", b"active_plugin: *nobody\n"),
@@ -248,22 +205,10 @@ fn aliases_are_read_at_their_place() {
 #[test]
 fn hostile_files_are_refused_at_once() {
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
-    for (name, of) in [
-        ("b", "a"),
-        ("c", "b"),
-        ("d", "c"),
-        ("e", "d"),
-        ("f", "e"),
-        ("g", "f"),
-    ] {
-        bomb.push_str(&format!(
-            "{name}: &{name} [{}]\n",
-            vec![format!("*{of}"); 10].join(", ")
-        ));
+    for (name, of) in [("b", "a"), ("c", "b"), ("d", "c"), ("e", "d"), ("f", "e"), ("g", "f")] {
+        bomb.push_str(&format!("{name}: &{name} [{}]\n", vec![format!("*{of}"); 10].join(", ")));
     }
-    let chain: String = (1..2000)
-        .map(|n| format!("k{n}: &k{n} [*k{}]\n", n - 1))
-        .collect();
+    let chain: String = (1..2000).map(|n| format!("k{n}: &k{n} [*k{}]\n", n - 1)).collect();
     let hostile = [
         bomb,
         format!("k0: &k0 x\n{chain}"),
@@ -278,21 +223,13 @@ fn hostile_files_are_refused_at_once() {
         format!("{{{}}}", "a: b, ".repeat(100_000)),
         "&a ".repeat(100_000),
         "\"".repeat(99_999),
-        format!(
-            "a: &a [{}]\nb: [{}]\n",
-            "x, ".repeat(5000),
-            "*a, ".repeat(15_000)
-        ),
+        format!("a: &a [{}]\nb: [{}]\n", "x, ".repeat(5000), "*a, ".repeat(15_000)),
     ];
     for text in hostile {
         let start = Instant::now();
         let error = Home::with(&text).load().unwrap_err();
         assert!(!error.list().is_empty());
-        assert!(
-            start.elapsed() < Duration::from_secs(5),
-            "{}",
-            text.get(..20).unwrap()
-        );
+        assert!(start.elapsed() < Duration::from_secs(5), "{}", text.get(..20).unwrap());
     }
 }
 
@@ -302,44 +239,25 @@ fn the_limits_of_a_file_are_named() {
         let mistakes = Home::with(text).mistakes();
         assert!(mistakes.contains(end), "{mistakes}");
     };
-    at(
-        &"#".repeat(1024 * 1024 + 1),
-        "config.yaml: is larger than 1 MiB",
-    );
-    at(
-        &format!("{}{}", "[".repeat(40), "]".repeat(40)),
-        ":33: is not YAML: ",
-    );
-    at(
-        &format!("a: [{}]", "x,".repeat(20_001)),
-        "has more than 20000 values",
-    );
+    at(&"#".repeat(1024 * 1024 + 1), "config.yaml: is larger than 1 MiB");
+    at(&format!("{}{}", "[".repeat(40), "]".repeat(40)), ":33: is not YAML: ");
+    at(&format!("a: [{}]", "x,".repeat(20_001)), "has more than 20000 values");
     assert!(Home::with("#".repeat(1024 * 1024)).load().is_ok());
 }
 
 #[test]
 fn a_byte_order_mark_takes_no_column() {
-    assert!(
-        Home::with("\u{feff}limits: 3\n")
-            .mistakes()
-            .starts_with("config.yaml:1:9: ")
-    );
+    assert!(Home::with("\u{feff}limits: 3\n").mistakes().starts_with("config.yaml:1:9: "));
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_an_error() {
     let home = Home::empty();
     fs::create_dir(&home.paths.config_file).unwrap();
-    assert_eq!(
-        home.mistakes(),
-        "config.yaml: cannot be read: it is not a regular file"
-    );
+    assert_eq!(home.mistakes(), "config.yaml: cannot be read: it is not a regular file");
     fs::remove_dir(&home.paths.config_file).unwrap();
     symlink("nowhere", &home.paths.config_file).unwrap();
-    assert_eq!(
-        home.mistakes(),
-        "config.yaml: cannot be read: it is a symbolic link to nothing"
-    );
+    assert_eq!(home.mistakes(), "config.yaml: cannot be read: it is a symbolic link to nothing");
 }
 
 #[test]
@@ -356,14 +274,7 @@ fn places_count_characters_and_snippets_bytes() {
     let error = home.load().unwrap_err();
     let error = error.list().first().unwrap();
     let path = home.paths.config_file.clone();
-    assert_eq!(
-        error.origin,
-        Origin::File {
-            path,
-            line: 3,
-            column: 1
-        }
-    );
+    assert_eq!(error.origin, Origin::File { path, line: 3, column: 1 });
     let snippet = error.snippet.clone().unwrap();
     let end = snippet.offset + snippet.length;
     assert_eq!(snippet.text.get(snippet.offset..end), Some("'é'"));

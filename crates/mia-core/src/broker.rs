@@ -59,12 +59,7 @@ impl PermissionBroker {
     ///
     /// # Errors
     /// When nothing waits for that answer.
-    pub fn answer(
-        &self,
-        task: &TaskId,
-        id: &str,
-        option: Option<&str>,
-    ) -> Result<(), AnswerError> {
+    pub fn answer(&self, task: &TaskId, id: &str, option: Option<&str>) -> Result<(), AnswerError> {
         let place = (task.clone(), id.to_owned());
         let not_waiting = || AnswerError::NotWaiting { task: task.clone(), id: id.to_owned() };
         let mut waiting = self.waiting();
@@ -135,11 +130,8 @@ mod tests {
     use mia_api::{OptionKind, PermissionOption};
 
     fn question(id: &str) -> PermissionRequest {
-        let option = PermissionOption {
-            id: "yes".into(),
-            name: "Yes".into(),
-            kind: OptionKind::AllowOnce,
-        };
+        let option =
+            PermissionOption { id: "yes".into(), name: "Yes".into(), kind: OptionKind::AllowOnce };
         PermissionRequest {
             id: id.into(),
             tool_call_id: "t".into(),

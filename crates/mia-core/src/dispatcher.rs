@@ -269,8 +269,7 @@ impl Drive {
                     told = true;
                     let tasks = if ahead == 1 { "task" } else { "tasks" };
                     let runs = running.map(|t| format!("; {t} runs")).unwrap_or_default();
-                    let message =
-                        format!("waiting for {ahead} {tasks} of this conversation{runs}");
+                    let message = format!("waiting for {ahead} {tasks} of this conversation{runs}");
                     self.track.emit(EventBody::notice(NoticeKind::Waiting, message)).await;
                 }
                 Turn::Waiting { .. } => {}

@@ -43,10 +43,7 @@ pub enum RegistryError {
 }
 
 fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest
-        .as_ref()
-        .map(|name| format!(" (did you mean {name:?}?)"))
-        .unwrap_or_default()
+    nearest.as_ref().map(|name| format!(" (did you mean {name:?}?)")).unwrap_or_default()
 }
 
 /// The plugins of this Mia, by name.
@@ -87,13 +84,11 @@ impl Registry {
     /// # Errors
     /// When there is none; the error names the nearest.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn CodingPlugin>, RegistryError> {
-        self.plugins
-            .get(name)
-            .ok_or_else(|| RegistryError::Unknown {
-                name: name.to_owned(),
-                nearest: self.nearest(name).map(str::to_owned),
-                known: self.names().map(str::to_owned).collect(),
-            })
+        self.plugins.get(name).ok_or_else(|| RegistryError::Unknown {
+            name: name.to_owned(),
+            nearest: self.nearest(name).map(str::to_owned),
+            known: self.names().map(str::to_owned).collect(),
+        })
     }
 
     /// The name that was probably meant: one that is spelled alike, else the only one that holds
@@ -117,8 +112,6 @@ impl Registry {
 
     /// All plugins, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn CodingPlugin>)> {
-        self.plugins
-            .iter()
-            .map(|(name, plugin)| (name.as_str(), plugin))
+        self.plugins.iter().map(|(name, plugin)| (name.as_str(), plugin))
     }
 }

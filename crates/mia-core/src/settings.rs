@@ -23,8 +23,8 @@ pub(crate) fn plugin_config(config: &Config, name: &str) -> PluginConfig {
             Inherited::Minimal => Inherit::Minimal,
         },
         api_url: settings.api_url,
-        max_line: usize::try_from(config.streams.max_line).unwrap_or(usize::MAX),
-        stderr_tail: usize::try_from(config.streams.stderr_tail).unwrap_or(usize::MAX),
+        max_line: config.streams.max_line,
+        stderr_tail: config.streams.stderr_tail,
         keep_background: config.streams.keep_background,
     }
 }

@@ -1,6 +1,6 @@
 //! One prompt from acceptance to its terminal event, through the public surface of the core.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
-#![expect(unreachable_pub, clippy::missing_panics_doc, reason = "a test's own module")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(unreachable_pub, reason = "a module of the test")]
 
 mod common;
 
@@ -207,10 +207,8 @@ async fn a_disabled_plugin_is_not_asked() {
     config.plugins.insert("puppet".into(), settings);
     let house = house(&folder, config, OpenOptions::default()).await;
     let error = house.core.dispatch(request("c", "say a")).await.unwrap_err();
-    let disabled = matches!(
-        error,
-        Refused::NoPlugin(NoPlugin::Registry(RegistryError::Disabled { .. }))
-    );
+    let disabled =
+        matches!(error, Refused::NoPlugin(NoPlugin::Registry(RegistryError::Disabled { .. })));
     assert!(disabled, "{error:?}");
 }
 
@@ -218,8 +216,7 @@ async fn a_disabled_plugin_is_not_asked() {
 async fn m_006_the_cost_is_by_configured_prices_or_unknown() {
     let folder = tempdir().unwrap();
     let mut config = Config::default();
-    let price =
-        Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None };
+    let price = Price { input: 3.0, output: 15.0, cache_read: None, cache_write: None };
     config.prices.insert("puppet-1".into(), price);
     let priced = house(&folder, config, OpenOptions::default()).await;
     let cost = |events: Vec<mia_api::Event>| match &events.last().unwrap().body {

@@ -15,10 +15,7 @@ const LINE_BYTES: usize = 255;
 
 fn main() {
     mia_host::supervisor::enter_if_asked();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let supervisor = Supervisor::new(SupervisorProgram::ThisProgram);
         supervised(&supervisor).await;
@@ -72,13 +69,7 @@ async fn supervised(supervisor: &Supervisor) -> (Duration, Duration) {
 
 async fn lines(supervisor: &Supervisor) {
     let text: Vec<u8> = (0..LINES * (LINE_BYTES + 1))
-        .map(|at| {
-            if at % (LINE_BYTES + 1) == LINE_BYTES {
-                b'\n'
-            } else {
-                b'x'
-            }
-        })
+        .map(|at| if at % (LINE_BYTES + 1) == LINE_BYTES { b'\n' } else { b'x' })
         .collect();
     let began = Instant::now();
     let count = count_lines(&text[..]).await;

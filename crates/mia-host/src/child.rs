@@ -104,13 +104,7 @@ impl Process {
     /// notice.
     pub fn signal(&self, signal: Signal) {
         let signal = signal.to_os().as_raw();
-        self.link.send(
-            Request::Signal {
-                id: self.id,
-                signal,
-            },
-            Vec::new(),
-        );
+        self.link.send(Request::Signal { id: self.id, signal }, Vec::new());
     }
 
     /// Sends SIGINT to the child's group, like Ctrl-C on a terminal.
@@ -131,11 +125,8 @@ impl Process {
         let began = Instant::now();
         let mut machine = KillMachine::new(plan);
         let mut hurry = self.hurry.subscribe();
-        let mut event = if self.exit_so_far().is_some() {
-            KillEvent::Exited
-        } else {
-            KillEvent::Tick
-        };
+        let mut event =
+            if self.exit_so_far().is_some() { KillEvent::Exited } else { KillEvent::Tick };
         loop {
             match machine.on(event, began.elapsed()) {
                 Some(KillAction::Signal(signal)) => self.signal(signal),
@@ -153,11 +144,7 @@ impl Process {
         }
         let leftover = self.sweep().await?;
         let ended_by = machine.ended_by().unwrap_or(KillStep::Kill);
-        Ok(KillReport {
-            ended_by,
-            exit: self.exit_so_far(),
-            leftover,
-        })
+        Ok(KillReport { ended_by, exit: self.exit_so_far(), leftover })
     }
 
     /// Makes a [`kill`](Self::kill) that is under way, or the next one, kill at once (M-24).
@@ -195,12 +182,8 @@ impl Process {
     /// Waits for a piece of news, or for the news that there will be none.
     async fn news<T>(&self, pick: impl Fn(&Progress) -> Option<T>) -> Result<T, SupervisorLost> {
         let mut progress = self.progress.clone();
-        let news = progress
-            .wait_for(|child| pick(child).is_some() || child.lost.is_some())
-            .await;
-        news.ok()
-            .and_then(|child| pick(&child))
-            .ok_or(SupervisorLost)
+        let news = progress.wait_for(|child| pick(child).is_some() || child.lost.is_some()).await;
+        news.ok().and_then(|child| pick(&child)).ok_or(SupervisorLost)
     }
 }
 

@@ -34,43 +34,25 @@ pub struct PoliteStep {
 
 impl Default for KillPlan {
     fn default() -> Self {
-        Self {
-            polite: None,
-            grace: GRACE,
-        }
+        Self { polite: None, grace: GRACE }
     }
 }
 
 impl KillPlan {
     /// KILL at once.
-    pub const AT_ONCE: Self = Self {
-        polite: None,
-        grace: Duration::ZERO,
-    };
+    pub const AT_ONCE: Self = Self { polite: None, grace: Duration::ZERO };
 
     /// SIGINT first, with this grace, then as by default.
     #[must_use]
     pub fn interrupt_first(grace: Duration) -> Self {
-        let polite = PoliteStep {
-            signal: Some(Signal::Interrupt),
-            grace,
-        };
-        Self {
-            polite: Some(polite),
-            ..Self::default()
-        }
+        let polite = PoliteStep { signal: Some(Signal::Interrupt), grace };
+        Self { polite: Some(polite), ..Self::default() }
     }
 
     /// The caller has asked the child in its own way, which gets this grace; then as by default.
     #[must_use]
     pub fn asked(grace: Duration) -> Self {
-        Self {
-            polite: Some(PoliteStep {
-                signal: None,
-                grace,
-            }),
-            ..Self::default()
-        }
+        Self { polite: Some(PoliteStep { signal: None, grace }), ..Self::default() }
     }
 }
 
@@ -137,10 +119,7 @@ impl KillMachine {
     /// A kill that has not begun.
     #[must_use]
     pub fn new(plan: KillPlan) -> Self {
-        Self {
-            plan,
-            phase: Phase::New,
-        }
+        Self { plan, phase: Phase::New }
     }
 
     /// Takes what happened, `at` this time since the kill began. The first call begins it, with
@@ -154,9 +133,7 @@ impl KillMachine {
             (_, KillEvent::Hurry) => self.sweep(KillStep::Kill),
             (Phase::New, KillEvent::Tick) => match self.plan.polite {
                 Some(step) => {
-                    self.phase = Phase::Polite {
-                        until: at.saturating_add(step.grace),
-                    };
+                    self.phase = Phase::Polite { until: at.saturating_add(step.grace) };
                     step.signal.map(KillAction::Signal)
                 }
                 None => self.terminate(at),
@@ -192,9 +169,7 @@ impl KillMachine {
         if self.plan.grace.is_zero() {
             return self.sweep(KillStep::Kill);
         }
-        self.phase = Phase::Terminating {
-            until: at.saturating_add(self.plan.grace),
-        };
+        self.phase = Phase::Terminating { until: at.saturating_add(self.plan.grace) };
         Some(KillAction::Signal(Signal::Terminate))
     }
 
@@ -231,12 +206,7 @@ mod tests {
 
     #[test]
     fn m_021_term_then_five_seconds_then_kill() {
-        let rows = [
-            (Tick, 0, TERM),
-            (Tick, 4999, None),
-            (Tick, 5000, SWEEP),
-            (Tick, 9000, None),
-        ];
+        let rows = [(Tick, 0, TERM), (Tick, 4999, None), (Tick, 5000, SWEEP), (Tick, 9000, None)];
         check(KillPlan::default(), &rows, Some(KillStep::Kill));
     }
 
@@ -245,24 +215,11 @@ mod tests {
         let polite = KillPlan::interrupt_first(Duration::from_secs(2));
         let default = KillPlan::default();
         check(default, &[(Exited, 0, SWEEP)], Some(KillStep::AlreadyGone));
-        check(
-            default,
-            &[(Tick, 0, TERM), (Exited, 10, SWEEP)],
-            Some(KillStep::Terminate),
-        );
-        check(
-            polite,
-            &[(Tick, 0, INT), (Exited, 10, SWEEP)],
-            Some(KillStep::Polite),
-        );
+        check(default, &[(Tick, 0, TERM), (Exited, 10, SWEEP)], Some(KillStep::Terminate));
+        check(polite, &[(Tick, 0, INT), (Exited, 10, SWEEP)], Some(KillStep::Polite));
         let rows = [(Tick, 0, INT), (Tick, 2000, TERM), (Exited, 2001, SWEEP)];
         check(polite, &rows, Some(KillStep::Terminate));
-        let rows = [
-            (Tick, 0, INT),
-            (Tick, 2500, TERM),
-            (Tick, 7499, None),
-            (Tick, 7500, SWEEP),
-        ];
+        let rows = [(Tick, 0, INT), (Tick, 2500, TERM), (Tick, 7499, None), (Tick, 7500, SWEEP)];
         check(polite, &rows, Some(KillStep::Kill));
     }
 
@@ -271,16 +228,8 @@ mod tests {
         let polite = KillPlan::interrupt_first(Duration::from_secs(2));
         let killed = Some(KillStep::Kill);
         check(polite, &[(Hurry, 0, SWEEP)], killed);
-        check(
-            polite,
-            &[(Tick, 0, INT), (Hurry, 1, SWEEP), (Hurry, 2, None)],
-            killed,
-        );
-        check(
-            polite,
-            &[(Tick, 0, INT), (Tick, 2000, TERM), (Hurry, 2001, SWEEP)],
-            killed,
-        );
+        check(polite, &[(Tick, 0, INT), (Hurry, 1, SWEEP), (Hurry, 2, None)], killed);
+        check(polite, &[(Tick, 0, INT), (Tick, 2000, TERM), (Hurry, 2001, SWEEP)], killed);
         // But what has ended before was not ended by it.
         let rows = [(Tick, 0, INT), (Exited, 1, SWEEP), (Hurry, 2, None)];
         check(polite, &rows, Some(KillStep::Polite));
@@ -288,17 +237,8 @@ mod tests {
 
     #[test]
     fn a_request_of_the_callers_own_sends_no_signal() {
-        let rows = [
-            (Tick, 0, None),
-            (Tick, 999, None),
-            (Tick, 1000, TERM),
-            (Exited, 1001, SWEEP),
-        ];
-        check(
-            KillPlan::asked(Duration::from_secs(1)),
-            &rows,
-            Some(KillStep::Terminate),
-        );
+        let rows = [(Tick, 0, None), (Tick, 999, None), (Tick, 1000, TERM), (Exited, 1001, SWEEP)];
+        check(KillPlan::asked(Duration::from_secs(1)), &rows, Some(KillStep::Terminate));
     }
 
     #[test]
@@ -318,10 +258,7 @@ mod tests {
 
     #[test]
     fn an_endless_grace_does_not_overflow() {
-        let plan = KillPlan {
-            polite: None,
-            grace: Duration::MAX,
-        };
+        let plan = KillPlan { polite: None, grace: Duration::MAX };
         check(plan, &[(Tick, 5, TERM), (Tick, u64::MAX, None)], None);
     }
 }

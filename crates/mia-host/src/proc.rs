@@ -52,12 +52,7 @@ impl Stat {
         let group = fields.next()?.parse().ok()?;
         // Fields 3, 4 and 5 of proc(5) are taken; the start time is field 22.
         let start = fields.nth(16)?.parse().ok()?;
-        Some(Self {
-            id: ProcessId { pid, start },
-            parent,
-            group,
-            state,
-        })
+        Some(Self { id: ProcessId { pid, start }, parent, group, state })
     }
 }
 
@@ -69,10 +64,9 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
     let mut found = Vec::new();
     for task in tasks.flatten() {
         match fs::read_to_string(task.path().join("children")) {
-            Ok(list) => found.extend(
-                list.split_ascii_whitespace()
-                    .filter_map(|p| p.parse::<i32>().ok()),
-            ),
+            Ok(list) => {
+                found.extend(list.split_ascii_whitespace().filter_map(|p| p.parse::<i32>().ok()))
+            }
             Err(_) if children_files_exist() => {}
             // A kernel without CONFIG_PROC_CHILDREN: look through everybody instead.
             Err(_) => return children_among_all(pid),
@@ -82,11 +76,7 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
 }
 
 fn children_among_all(pid: i32) -> Vec<i32> {
-    all()
-        .iter()
-        .filter(|stat| stat.parent == pid)
-        .map(|stat| stat.id.pid)
-        .collect()
+    all().iter().filter(|stat| stat.parent == pid).map(|stat| stat.id.pid).collect()
 }
 
 fn children_files_exist() -> bool {
@@ -169,15 +159,7 @@ mod tests {
         let stat = Stat::parse(42, line).unwrap();
         assert_eq!(
             stat,
-            Stat {
-                id: ProcessId {
-                    pid: 42,
-                    start: 98765
-                },
-                parent: 7,
-                group: 8,
-                state: b'S'
-            }
+            Stat { id: ProcessId { pid: 42, start: 98765 }, parent: 7, group: 8, state: b'S' }
         );
     }
 
@@ -189,26 +171,13 @@ mod tests {
 
     #[test]
     fn children_are_found_either_way() {
-        let mut child = std::process::Command::new("/bin/sleep")
-            .arg("1000")
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("/bin/sleep").arg("1000").spawn().unwrap();
         let (me, pid) = (std::process::id().cast_signed(), child.id().cast_signed());
         assert!(children(me).contains(&pid));
         assert!(children_among_all(me).contains(&pid));
-        assert!(
-            descendants(me)
-                .iter()
-                .any(|stat| stat.id.pid == pid && stat.parent == me)
-        );
+        assert!(descendants(me).iter().any(|stat| stat.id.pid == pid && stat.parent == me));
         let id = Stat::read(pid).unwrap().id;
-        assert!(!signal(
-            ProcessId {
-                start: id.start + 1,
-                ..id
-            },
-            Signal::KILL
-        ));
+        assert!(!signal(ProcessId { start: id.start + 1, ..id }, Signal::KILL));
         assert!(signal(id, Signal::KILL));
         child.wait().unwrap();
         assert!(!signal(id, Signal::KILL));
@@ -218,9 +187,6 @@ mod tests {
     fn another_start_time_is_another_process() {
         let me = Stat::read(std::process::id().cast_signed()).unwrap().id;
         assert!(is_alive(me));
-        assert!(!is_alive(ProcessId {
-            start: me.start + 1,
-            ..me
-        }));
+        assert!(!is_alive(ProcessId { start: me.start + 1, ..me }));
     }
 }

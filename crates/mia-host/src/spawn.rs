@@ -169,11 +169,7 @@ impl SpawnSpec {
         let program = self.program();
         let body = SpawnBody {
             program: Bytes(program.as_os_str().as_bytes()),
-            args: self
-                .args
-                .iter()
-                .map(|argument| Bytes(argument.as_bytes()))
-                .collect(),
+            args: self.args.iter().map(|argument| Bytes(argument.as_bytes())).collect(),
             // The last of a name wins: so nobody can claim to be another child.
             env: self
                 .env
@@ -211,10 +207,7 @@ impl SpawnSpec {
             Errno::TOOBIG => SpawnError::ArgumentListTooLong { bytes: self.size() },
             Errno::MFILE | Errno::NFILE => SpawnError::TooManyFiles,
             Errno::AGAIN => SpawnError::TooManyProcesses,
-            _ => SpawnError::Other {
-                program,
-                source: io::Error::from_raw_os_error(errno),
-            },
+            _ => SpawnError::Other { program, source: io::Error::from_raw_os_error(errno) },
         }
     }
 
@@ -236,11 +229,7 @@ impl SpawnSpec {
 
     fn size(&self) -> usize {
         let args: usize = self.args.iter().map(|argument| argument.len() + 1).sum();
-        let env: usize = self
-            .env
-            .iter()
-            .map(|(name, value)| name.len() + value.len() + 2)
-            .sum();
+        let env: usize = self.env.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
         args + env
     }
 }

@@ -28,12 +28,7 @@ impl StderrTail {
     /// Keeps at most `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            kept: VecDeque::new(),
-            total: 0,
-            chunk: Vec::new(),
-        }
+        Self { limit, kept: VecDeque::new(), total: 0, chunk: Vec::new() }
     }
 
     /// Takes bytes that came.
@@ -91,11 +86,7 @@ impl StderrTail {
         let mut bytes = [front, back].concat();
         if self.is_truncated() {
             // At most three bytes continue the character that was cut.
-            let torn = bytes
-                .iter()
-                .take(3)
-                .take_while(|byte| **byte & 0xc0 == 0x80)
-                .count();
+            let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
             bytes.drain(..torn);
         }
         match String::from_utf8(bytes) {

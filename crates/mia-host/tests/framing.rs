@@ -37,10 +37,7 @@ fn split<'a>(cap: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Owne
 }
 
 fn lines(texts: &[&str]) -> Vec<Owned> {
-    texts
-        .iter()
-        .map(|text| Some(text.as_bytes().to_vec()))
-        .collect()
+    texts.iter().map(|text| Some(text.as_bytes().to_vec())).collect()
 }
 
 /// What framing is, said as simply as possible: over all bytes at once.
@@ -48,14 +45,9 @@ fn model(cap: usize, bytes: &[u8]) -> Vec<Owned> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let last = parts.pop().unwrap();
-    let ended = parts
-        .into_iter()
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let ended = parts.into_iter().map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let last = Some(last).filter(|line| !line.is_empty());
-    ended
-        .chain(last)
-        .map(|line| (line.len() <= cap).then(|| line.to_vec()))
-        .collect()
+    ended.chain(last).map(|line| (line.len() <= cap).then(|| line.to_vec())).collect()
 }
 
 #[test]
@@ -72,11 +64,7 @@ fn m_014_the_ends_of_lines() {
         ("\u{feff}", &[]),
     ];
     for (text, expected) in table {
-        assert_eq!(
-            split(MAX_LINE, [text.as_bytes()]),
-            lines(expected),
-            "{text:?}"
-        );
+        assert_eq!(split(MAX_LINE, [text.as_bytes()]), lines(expected), "{text:?}");
     }
 }
 
@@ -97,11 +85,7 @@ fn m_014_every_cut_gives_the_same_lines() {
         for second in first..=text.len() {
             let (a, rest) = text.as_bytes().split_at(first);
             let (b, c) = rest.split_at(second - first);
-            assert_eq!(
-                split(MAX_LINE, [a, b, c]),
-                expected,
-                "cut at {first} and {second}"
-            );
+            assert_eq!(split(MAX_LINE, [a, b, c]), expected, "cut at {first} and {second}");
         }
     }
 }
@@ -111,16 +95,9 @@ fn m_014_invalid_utf_8_is_replaced_and_what_is_valid_not_copied() {
     let mut splitter = LineSplitter::new(MAX_LINE);
     splitter.push("gut ä\n".as_bytes());
     splitter.push(b"bad \xff\xc3\n");
-    let Some(LineEvent::Line(line)) = splitter.next_line() else {
-        unreachable!()
-    };
-    assert!(matches!(
-        line.to_str_lossy(),
-        std::borrow::Cow::Borrowed("gut ä")
-    ));
-    let Some(LineEvent::Line(line)) = splitter.next_line() else {
-        unreachable!()
-    };
+    let Some(LineEvent::Line(line)) = splitter.next_line() else { unreachable!() };
+    assert!(matches!(line.to_str_lossy(), std::borrow::Cow::Borrowed("gut ä")));
+    let Some(LineEvent::Line(line)) = splitter.next_line() else { unreachable!() };
     assert_eq!(line.to_str_lossy(), "bad \u{fffd}\u{fffd}");
 }
 
@@ -143,10 +120,7 @@ fn m_015_line_at_the_cap() {
 fn m_015_a_line_over_the_cap_is_told_at_once_and_the_next_one_comes() {
     let mut splitter = LineSplitter::new(10);
     splitter.push(b"12345678901");
-    assert_eq!(
-        splitter.next_line(),
-        Some(LineEvent::TooLong { at_least: 11 })
-    );
+    assert_eq!(splitter.next_line(), Some(LineEvent::TooLong { at_least: 11 }));
     assert_eq!(splitter.next_line(), None);
     splitter.push(b"more of it");
     assert_eq!(splitter.next_line(), None);
@@ -225,11 +199,7 @@ impl AsyncRead for Halting<'_> {
 async fn m_014_a_dropped_read_loses_nothing() {
     let text = "one\ntwo ä\r\nthree";
     for chunk in 1..text.len() {
-        let stream = Halting {
-            bytes: text.as_bytes(),
-            chunk,
-            ready: true,
-        };
+        let stream = Halting { bytes: text.as_bytes(), chunk, ready: true };
         let mut reader = LineReader::new(stream, MAX_LINE);
         let mut read = Vec::new();
         loop {
@@ -254,16 +224,10 @@ async fn m_014_a_dropped_read_loses_nothing() {
 #[tokio::test]
 async fn lines_that_were_read_already_need_no_await() {
     let mut reader = LineReader::new(&b"a\nb\nc"[..], MAX_LINE);
-    assert_eq!(
-        reader.next().await.unwrap().map(own),
-        Some(Some(b"a".to_vec()))
-    );
+    assert_eq!(reader.next().await.unwrap().map(own), Some(Some(b"a".to_vec())));
     assert_eq!(reader.next_buffered().map(own), Some(Some(b"b".to_vec())));
     assert_eq!(reader.next_buffered(), None);
-    assert_eq!(
-        reader.next().await.unwrap().map(own),
-        Some(Some(b"c".to_vec()))
-    );
+    assert_eq!(reader.next().await.unwrap().map(own), Some(Some(b"c".to_vec())));
     assert_eq!(reader.next().await.unwrap(), None);
 }
 

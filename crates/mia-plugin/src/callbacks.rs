@@ -45,11 +45,7 @@ pub async fn dispatch_with_callbacks<C: DispatchCallbacks>(
     let pump = tokio::task::spawn_blocking(move || {
         while let Some(event) = runtime.block_on(stream.next()) {
             guarded(&mut callbacks, |c| match &event {
-                EventBody::Token {
-                    text,
-                    parent_id: None,
-                    ..
-                } => c.on_token(text),
+                EventBody::Token { text, parent_id: None, .. } => c.on_token(text),
                 EventBody::ToolCall(tool) => c.on_tool_call(tool),
                 EventBody::ToolResult(result) => c.on_tool_result(result),
                 _ => {}
@@ -58,14 +54,10 @@ pub async fn dispatch_with_callbacks<C: DispatchCallbacks>(
         callbacks
     });
     let dispatched = async { plugin.dispatch(dispatch, sink).await };
-    let outcome = AssertUnwindSafe(dispatched)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| {
-            let message = "the plugin's code failed: it panicked";
-            Err(PluginError::new(ErrorCode::Unknown, plugin.name(), message)
-                .with_cause(Cause::Panic))
-        });
+    let outcome = AssertUnwindSafe(dispatched).catch_unwind().await.unwrap_or_else(|_| {
+        let message = "the plugin's code failed: it panicked";
+        Err(PluginError::new(ErrorCode::Unknown, plugin.name(), message).with_cause(Cause::Panic))
+    });
     if let Ok(mut callbacks) = pump.await {
         let said = outcome.clone();
         // The last callback may be slow too, and nobody waits for a task that panicked.

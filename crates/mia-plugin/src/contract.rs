@@ -244,20 +244,13 @@ impl Environment {
 
     /// All variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 }
 
 impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
-        Self(Arc::new(
-            pairs
-                .into_iter()
-                .map(|(n, v)| (n.into(), v.into()))
-                .collect(),
-        ))
+        Self(Arc::new(pairs.into_iter().map(|(n, v)| (n.into(), v.into())).collect()))
     }
 }
 

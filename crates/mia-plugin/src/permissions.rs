@@ -28,11 +28,8 @@ impl Permissions for Nobody {
     }
 
     fn ask(&self, request: PermissionRequest) -> BoxFuture<'static, PermissionResolution> {
-        let refusal = PermissionResolution {
-            id: request.id,
-            option_id: None,
-            by: ResolvedBy::Nobody,
-        };
+        let refusal =
+            PermissionResolution { id: request.id, option_id: None, by: ResolvedBy::Nobody };
         Box::pin(async move { refusal })
     }
 }
@@ -54,10 +51,7 @@ pub async fn ask(
     let answer = permissions.ask(request.clone());
     let id = request.id.clone();
     events.send(EventBody::Permission(request)).await?;
-    let mut open = Open {
-        events,
-        id: Some(id),
-    };
+    let mut open = Open { events, id: Some(id) };
     let resolution = answer.await;
     open.id = None;
     for event in resolved(&title, &resolution) {

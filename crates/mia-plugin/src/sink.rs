@@ -65,20 +65,13 @@ pub struct EventStream {
 pub fn event_channel() -> (EventSink, EventStream) {
     let shared = Arc::new(Shared::default());
     shared.state().writers = 1;
-    (
-        EventSink {
-            shared: Arc::clone(&shared),
-        },
-        EventStream { shared },
-    )
+    (EventSink { shared: Arc::clone(&shared) }, EventStream { shared })
 }
 
 impl Clone for EventSink {
     fn clone(&self) -> Self {
         self.shared.state().writers += 1;
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
+        Self { shared: Arc::clone(&self.shared) }
     }
 }
 
@@ -128,10 +121,7 @@ impl EventSink {
     /// As [`EventSink::send`].
     pub fn push(&self, event: EventBody) -> Result<(), SinkError> {
         if event.is_terminal()
-            || matches!(
-                event,
-                EventBody::Accepted { .. } | EventBody::Attempt { .. }
-            )
+            || matches!(event, EventBody::Accepted { .. } | EventBody::Attempt { .. })
         {
             return Err(SinkError::Reserved(event.kind()));
         }
@@ -139,11 +129,7 @@ impl EventSink {
         if state.reader_gone {
             return Err(SinkError::Closed);
         }
-        let State {
-            queue,
-            weight: held,
-            ..
-        } = &mut *state;
+        let State { queue, weight: held, .. } = &mut *state;
         let left = match queue.back_mut() {
             Some(last) => {
                 let before = weight::of_event(last);
@@ -227,9 +213,7 @@ mod tests {
         for text in ["a", "b"] {
             sink.send(EventBody::token(text)).await.unwrap();
         }
-        sink.send(EventBody::notice(NoticeKind::Warning, "x"))
-            .await
-            .unwrap();
+        sink.send(EventBody::notice(NoticeKind::Warning, "x")).await.unwrap();
         sink.send(EventBody::token("c")).await.unwrap();
         drop(sink);
         let mut seen = Vec::new();
@@ -258,10 +242,7 @@ mod tests {
     async fn the_input_of_a_tool_counts() {
         let (sink, _stream) = event_channel();
         let input = serde_json::json!({ "content": ["x".repeat(ROOM)] });
-        let call = mia_api::ToolCallInfo {
-            input,
-            ..mia_api::ToolCallInfo::default()
-        };
+        let call = mia_api::ToolCallInfo { input, ..mia_api::ToolCallInfo::default() };
         sink.send(EventBody::ToolCall(call)).await.unwrap();
         assert!(futures::poll!(Box::pin(sink.ready())).is_pending());
     }
@@ -272,8 +253,7 @@ mod tests {
         for _ in 0..1000 {
             sink.push(EventBody::token("x")).unwrap();
         }
-        sink.push(EventBody::notice(NoticeKind::Warning, "x"))
-            .unwrap();
+        sink.push(EventBody::notice(NoticeKind::Warning, "x")).unwrap();
         stream.next().await.unwrap();
         assert_eq!(sink.shared.state().weight, 129, "the notice is left");
     }

@@ -40,14 +40,8 @@ impl Slots {
     #[must_use]
     pub fn new(plugin: &str, most: usize) -> Self {
         let running = Mutex::default();
-        let shared = Shared {
-            plugin: plugin.to_owned(),
-            most: most.max(1),
-            running,
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        let shared = Shared { plugin: plugin.to_owned(), most: most.max(1), running };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Takes a slot, without waiting. To be called before the first await of a dispatch.
@@ -63,9 +57,7 @@ impl Slots {
             return Err(refuse(format!("the task {task} runs already")));
         }
         if running.len() >= *most {
-            let error = refuse(format!(
-                "{plugin} runs {most} tasks already, which is its limit"
-            ));
+            let error = refuse(format!("{plugin} runs {most} tasks already, which is its limit"));
             return Err(error.with_hint(format!(
                 "wait for one to end, or raise plugins.{plugin}.max_concurrency"
             )));
@@ -74,12 +66,7 @@ impl Slots {
         let (holder, over) = watch::channel(());
         running.insert(task.clone(), Running { abort, over });
         drop(running);
-        Ok(Slot {
-            shared: Arc::clone(&self.shared),
-            task: task.clone(),
-            aborted,
-            _over: holder,
-        })
+        Ok(Slot { shared: Arc::clone(&self.shared), task: task.clone(), aborted, _over: holder })
     }
 
     /// Asks a dispatch to end, and waits until its slot is free. Unknown and ended tasks are left
@@ -90,9 +77,7 @@ impl Slots {
             let Some(running) = running.get(task) else {
                 return;
             };
-            running
-                .abort
-                .send_modify(|asked| *asked = asked.saturating_add(1));
+            running.abort.send_modify(|asked| *asked = asked.saturating_add(1));
             running.over.clone()
         };
         // Nothing is ever sent: it is over when the other end is gone.
@@ -147,15 +132,9 @@ mod tests {
     async fn m_020_no_more_than_the_limit_and_every_end_frees() {
         let slots = Slots::new("p", 3);
         let tasks: Vec<_> = (0..20).map(|_| TaskId::generate()).collect();
-        let taken: Vec<_> = tasks
-            .iter()
-            .filter_map(|task| slots.take(task).ok())
-            .collect();
+        let taken: Vec<_> = tasks.iter().filter_map(|task| slots.take(task).ok()).collect();
         assert_eq!((taken.len(), slots.taken()), (3, 3));
-        assert_eq!(
-            slots.take(&tasks[0]).unwrap_err().code,
-            ErrorCode::ConcurrencyLimit
-        );
+        assert_eq!(slots.take(&tasks[0]).unwrap_err().code, ErrorCode::ConcurrencyLimit);
         drop(taken);
         assert_eq!(slots.taken(), 0);
     }

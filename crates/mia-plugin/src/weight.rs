@@ -32,10 +32,9 @@ pub(crate) fn of_value(value: &Value) -> usize {
     let inside: usize = match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(of_value).sum(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| name.len() + of_value(value))
-            .sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + of_value(value)).sum()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
     inside + size_of::<Value>()

@@ -1,10 +1,7 @@
 //! How much of this process dispatches take. A program of its own, in which one test runs at a
 //! time: they look at the whole process.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
-#![expect(
-    dead_code,
-    reason = "the parts of the other tests that it needs are whole files"
-)]
+#![expect(dead_code, reason = "the parts of the other tests that it needs are whole files")]
 
 #[path = "spawn/memory.rs"]
 mod memory;
@@ -23,13 +20,8 @@ static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 /// A number from what the kernel says of this process.
 fn status(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix(name))
-        .unwrap();
-    line.trim_matches(|c: char| !c.is_ascii_digit())
-        .parse()
-        .unwrap()
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap()
 }
 
 /// Resident memory of this process, in bytes.
@@ -41,10 +33,7 @@ fn resident() -> usize {
 async fn fifty_dispatches_run_at_once_without_a_thread_each() {
     let _alone = ALONE.lock().await;
     let script = ["read-stdin\n", &text("here"), "wait-file go\n", DONE].concat();
-    let world = World::with(Toy::default(), &script, |config| {
-        config.max_concurrency = 50
-    })
-    .await;
+    let world = World::with(Toy::default(), &script, |config| config.max_concurrency = 50).await;
     let before = status("Threads:");
     let mut running: Vec<_> = (0..50).map(|_| world.start(world.dispatch("x"))).collect();
     for one in &mut running {

@@ -19,9 +19,9 @@ async fn main() {
         ["finish", path, task, conversation] => finish(path, task, conversation).await,
         ["accept", path, task, conversation] => accept(path, task, conversation).await,
         ["read", path] => read(path).await,
-        ["write", path, task, conversation] => accept(path, task, conversation)
-            .await
-            .map(|_| "written".to_owned()),
+        ["write", path, task, conversation] => {
+            accept(path, task, conversation).await.map(|_| "written".to_owned())
+        }
         ["work", path, name, count] => work(path, name, count.parse().unwrap()).await,
         ["time", path] => time(path).await,
         _ => Ok("unknown command".to_owned()),
@@ -108,11 +108,7 @@ async fn finish(path: &str, task: &str, conversation: &str) -> Result<String, St
         state: serde_json::Value::Null,
     };
     let result = result(&new);
-    let ending = Ending {
-        outcome: Ok(&result),
-        seq: None,
-        session: Some(&session),
-    };
+    let ending = Ending { outcome: Ok(&result), seq: None, session: Some(&session) };
     store.finish(&claim, ending).await?;
     std::mem::forget(store);
     Ok("finished".to_owned())
@@ -140,10 +136,7 @@ fn result(new: &NewTask) -> DispatchResult {
 
 async fn read(path: &str) -> Result<String, StoreError> {
     let store = Store::open(path, OpenOptions::read()).await?;
-    Ok(format!(
-        "read {}",
-        store.recent(&Filter::default()).await?.len()
-    ))
+    Ok(format!("read {}", store.recent(&Filter::default()).await?.len()))
 }
 
 async fn work(path: &str, name: &str, count: usize) -> Result<String, StoreError> {
@@ -155,16 +148,7 @@ async fn work(path: &str, name: &str, count: usize) -> Result<String, StoreError
         let claim = store.wait_turn(&new.task_id, &owner, |_, _| {}).await?;
         store.record(&new.task_id, &said(&new.task_id)).await?;
         let result = result(&new);
-        store
-            .finish(
-                &claim,
-                Ending {
-                    outcome: Ok(&result),
-                    seq: None,
-                    session: None,
-                },
-            )
-            .await?;
+        store.finish(&claim, Ending { outcome: Ok(&result), seq: None, session: None }).await?;
     }
     Ok("worked".to_owned())
 }

@@ -53,18 +53,13 @@ impl Writer<'_> {
             // that is not there, for good, and would refuse every other.
             *connection = self.shared.writer_options.connect().await.map_err(failed)?;
         }
-        connection
-            .begin_with("BEGIN IMMEDIATE")
-            .await
-            .map_err(failed)
+        connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)
     }
 
     /// The connection, for single reads that must see what was just written.
     pub(crate) fn connection(&mut self) -> Result<&mut SqliteConnection, StoreError> {
         let path = &self.shared.path;
-        self.connection
-            .as_mut()
-            .ok_or_else(|| StoreError::from_sqlx(path, closed()))
+        self.connection.as_mut().ok_or_else(|| StoreError::from_sqlx(path, closed()))
     }
 }
 
@@ -101,22 +96,16 @@ impl Store {
     /// Waits for the right to write.
     pub(crate) async fn writer(&self) -> Result<Writer<'_>, StoreError> {
         let shared = &*self.shared;
-        let writer = shared.writer.as_ref().ok_or_else(|| StoreError::ReadOnly {
-            path: shared.path.clone(),
-        })?;
-        Ok(Writer {
-            connection: writer.lock().await,
-            shared,
-        })
+        let writer = shared
+            .writer
+            .as_ref()
+            .ok_or_else(|| StoreError::ReadOnly { path: shared.path.clone() })?;
+        Ok(Writer { connection: writer.lock().await, shared })
     }
 
     /// A connection that reads, opened when there is none.
     pub(crate) async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
-        self.shared
-            .readers
-            .acquire()
-            .await
-            .map_err(|error| self.failed(error))
+        self.shared.readers.acquire().await.map_err(|error| self.failed(error))
     }
 
     /// The error that stands for what the database said.
@@ -126,9 +115,6 @@ impl Store {
 
     /// The error for something on record that can't be understood.
     pub(crate) fn bad_record(&self, detail: impl ToString) -> StoreError {
-        StoreError::BadRecord {
-            path: self.shared.path.clone(),
-            detail: detail.to_string(),
-        }
+        StoreError::BadRecord { path: self.shared.path.clone(), detail: detail.to_string() }
     }
 }

@@ -23,11 +23,7 @@ pub struct TranscriptLimits {
 
 impl Default for TranscriptLimits {
     fn default() -> Self {
-        Self {
-            turns: 20,
-            prompt: 2048,
-            answer: 2048,
-        }
+        Self { turns: 20, prompt: 2048, answer: 2048 }
     }
 }
 
@@ -70,11 +66,7 @@ impl Store {
         .bind(conversation.as_str())
         .bind(before.as_str())
         // One character more than fits shows that there is more.
-        .bind(
-            i64::try_from(limits.prompt)
-                .unwrap_or(i64::MAX)
-                .saturating_add(1),
-        )
+        .bind(i64::try_from(limits.prompt).unwrap_or(i64::MAX).saturating_add(1))
         .bind(i64::from(limits.turns))
         .fetch_all(&mut *reader)
         .await
@@ -158,8 +150,7 @@ impl Store {
         .fetch_optional(&mut *reader)
         .await
         .map_err(|error| self.failed(error))?;
-        row.map(|row| self.conversation_id(&row, "conversation_id"))
-            .transpose()
+        row.map(|row| self.conversation_id(&row, "conversation_id")).transpose()
     }
 
     /// How many tasks of a conversation are on record.

@@ -65,18 +65,14 @@ impl Store {
         }
         let place = self.get(&row, "place")?;
         let (columns, status) = match ending.outcome {
-            Ok(result) => (
-                Columns::of_result(self, &mut tx, place, result).await?,
-                TaskStatus::Completed,
-            ),
-            Err(error) => (
-                Columns::of_error(self, &mut tx, place, error).await?,
-                TaskStatus::Failed,
-            ),
+            Ok(result) => {
+                (Columns::of_result(self, &mut tx, place, result).await?, TaskStatus::Completed)
+            }
+            Err(error) => {
+                (Columns::of_error(self, &mut tx, place, error).await?, TaskStatus::Failed)
+            }
         };
-        columns
-            .write(self, &mut tx, place, status, ending.seq)
-            .await?;
+        columns.write(self, &mut tx, place, status, ending.seq).await?;
         if let Some(session) = ending.session {
             session::put(self, &mut tx, session).await?;
         }
@@ -148,10 +144,7 @@ impl Store {
         };
         if let Some(attempt) = content.get("attempt").and_then(Value::as_i64) {
             let mut said = String::new();
-            let mut rows = sqlx::query(SAID)
-                .bind(place)
-                .bind(attempt)
-                .fetch(connection);
+            let mut rows = sqlx::query(SAID).bind(place).bind(attempt).fetch(connection);
             while let Some(row) = rows.try_next().await.map_err(|error| self.failed(error))? {
                 said.push_str(self.get(&row, "text")?);
             }
@@ -264,10 +257,7 @@ impl Columns {
         place: i64,
         error: &PluginError,
     ) -> Result<Self, StoreError> {
-        let attempt = store
-            .last_row(connection, place)
-            .await?
-            .map_or(0, |row| row.attempt);
+        let attempt = store.last_row(connection, place).await?.map_or(0, |row| row.attempt);
         Self::of_bare_error(store, error, Some(json!({ "attempt": attempt })))
     }
 
@@ -332,11 +322,7 @@ impl Columns {
         .bind(place)
         .bind(seq)
         .bind(attempt)
-        .bind(if self.result.is_some() {
-            "complete"
-        } else {
-            "error"
-        })
+        .bind(if self.result.is_some() { "complete" } else { "error" })
         .execute(&mut *connection)
         .await
         .map_err(failed)?;
@@ -397,15 +383,9 @@ async fn content(
     place: i64,
     content: &str,
 ) -> Result<Value, StoreError> {
-    let attempt = store
-        .last_row(connection, place)
-        .await?
-        .map_or(0, |row| row.attempt);
+    let attempt = store.last_row(connection, place).await?.map_or(0, |row| row.attempt);
     let mut left = Some(content);
-    let mut rows = sqlx::query(SAID)
-        .bind(place)
-        .bind(attempt)
-        .fetch(connection);
+    let mut rows = sqlx::query(SAID).bind(place).bind(attempt).fetch(connection);
     while let Some(row) = rows.try_next().await.map_err(|error| store.failed(error))? {
         let text: &str = row.try_get("text").map_err(|error| store.failed(error))?;
         left = left.and_then(|left| left.strip_prefix(text));

@@ -213,29 +213,22 @@ impl StoreError {
         let path = path.to_owned();
         match &source {
             sqlx::Error::Database(said) => {
-                let extended = said
-                    .code()
-                    .and_then(|code| code.parse::<i32>().ok())
-                    .unwrap_or(0);
+                let extended = said.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or(0);
                 // The low byte is the primary code of https://www.sqlite.org/rescode.html.
                 match (extended & 0xff, extended) {
                     // SQLITE_FULL, and IOERR_SHMSIZE: the WAL's index could not grow.
                     (13, _) | (10, 4874) => Self::DiskFull { path },
                     (8, _) => Self::ReadOnly { path },
                     (5 | 6, _) => Self::Locked { path },
-                    (11 | 26, _) => Self::Corrupt {
-                        path,
-                        detail: said.message().to_owned(),
-                    },
+                    (11 | 26, _) => Self::Corrupt { path, detail: said.message().to_owned() },
                     // SQLITE_PERM and SQLITE_CANTOPEN.
                     (3 | 14, _) => Self::Permission { path },
                     _ => Self::Database { path, source },
                 }
             }
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => Self::BadRecord {
-                path,
-                detail: source.to_string(),
-            },
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+                Self::BadRecord { path, detail: source.to_string() }
+            }
             _ => Self::Database { path, source },
         }
     }

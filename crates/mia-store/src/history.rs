@@ -131,11 +131,8 @@ impl Store {
     pub async fn recent(&self, filter: &Filter) -> Result<Vec<TaskSummary>, StoreError> {
         let mut query = select(filter);
         let mut reader = self.reader().await?;
-        let rows = query
-            .build()
-            .fetch_all(&mut *reader)
-            .await
-            .map_err(|error| self.failed(error))?;
+        let rows =
+            query.build().fetch_all(&mut *reader).await.map_err(|error| self.failed(error))?;
         rows.iter().map(|row| self.summary(row)).collect()
     }
 
@@ -150,11 +147,8 @@ impl Store {
             .push(SUMMARY)
             .push(", prompt, model, cwd, ended_at, result, error FROM tasks WHERE id = ");
         query.push_bind(task.as_str());
-        let row = query
-            .build()
-            .fetch_optional(&mut *reader)
-            .await
-            .map_err(|error| self.failed(error))?;
+        let row =
+            query.build().fetch_optional(&mut *reader).await.map_err(|error| self.failed(error))?;
         let Some(row) = row else { return Ok(None) };
         let place = self.get(&row, "place")?;
         let result = match self.get::<Option<&str>>(&row, "result")? {
@@ -233,10 +227,9 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
     query.push(SUMMARY);
     match filter.prompt_chars {
         // SUBSTR reads no more of a long prompt than it needs.
-        Some(most) => query
-            .push(", SUBSTR(prompt, 1, ")
-            .push_bind(i64::from(most))
-            .push(") AS prompt"),
+        Some(most) => {
+            query.push(", SUBSTR(prompt, 1, ").push_bind(i64::from(most)).push(") AS prompt")
+        }
         None => query.push(", prompt"),
     };
     query.push(" FROM tasks WHERE TRUE");
@@ -251,9 +244,7 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
         query.push(" AND plugin = ").push_bind(plugin.clone());
     }
     if let Some(conversation) = &filter.conversation {
-        query
-            .push(" AND conversation_id = ")
-            .push_bind(conversation.to_string());
+        query.push(" AND conversation_id = ").push_bind(conversation.to_string());
     }
     if let Some(since) = filter.since {
         query.push(" AND created_at >= ").push_bind(since);
@@ -272,16 +263,9 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
             pattern.push(character);
         }
         pattern.push('%');
-        query
-            .push(" AND (LOWER(prompt) LIKE ")
-            .push_bind(pattern.clone());
-        query
-            .push(" ESCAPE '\\' OR LOWER(error) LIKE ")
-            .push_bind(pattern)
-            .push(" ESCAPE '\\')");
+        query.push(" AND (LOWER(prompt) LIKE ").push_bind(pattern.clone());
+        query.push(" ESCAPE '\\' OR LOWER(error) LIKE ").push_bind(pattern).push(" ESCAPE '\\')");
     }
-    query
-        .push(" ORDER BY place DESC LIMIT ")
-        .push_bind(i64::from(filter.limit));
+    query.push(" ORDER BY place DESC LIMIT ").push_bind(i64::from(filter.limit));
     query
 }

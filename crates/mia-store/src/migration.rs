@@ -63,11 +63,9 @@ pub(crate) async fn version(
     let (found, application, tables): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
     match (application, found) {
         (0, 0) if tables == 0 => Ok(Version::Empty),
-        (APPLICATION, _) if found > known => Err(StoreError::NewerSchema {
-            path: path.to_owned(),
-            found,
-            known,
-        }),
+        (APPLICATION, _) if found > known => {
+            Err(StoreError::NewerSchema { path: path.to_owned(), found, known })
+        }
         (APPLICATION, _) if found == known => Ok(Version::Current),
         (APPLICATION, 1..) => Ok(Version::Older(found)),
         _ => Err(StoreError::Corrupt {
@@ -102,9 +100,7 @@ async fn into_wal_mode(path: &Path, connection: &mut SqliteConnection) -> Result
     loop {
         // Freed pages can then be given back in small steps.
         let done = connection
-            .execute(sqlx::raw_sql(
-                "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL",
-            ))
+            .execute(sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"))
             .await
             .map_err(|error| StoreError::from_sqlx(path, error));
         match done {
@@ -124,45 +120,29 @@ async fn migrate(
 ) -> Result<(), StoreError> {
     let to = steps.newest();
     let failed = |error| StoreError::from_sqlx(path, error);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(failed)?;
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
     // Now nobody else can migrate; somebody may just have.
     let from = match version(path, &mut transaction, steps).await? {
         Version::Current => return transaction.rollback().await.map_err(failed),
         Version::Empty => 0,
         Version::Older(found) => found,
     };
-    let explain = |reason: String| StoreError::Migration {
-        path: path.to_owned(),
-        from,
-        to,
-        reason,
-    };
+    let explain =
+        |reason: String| StoreError::Migration { path: path.to_owned(), from, to, reason };
     let backup = match from {
         0 => None,
-        _ => Some(
-            back_up(path, from, options)
-                .await
-                .map_err(|error| match error.kind() {
-                    StoreErrorKind::DiskFull => error,
-                    _ => explain(format!("no backup could be made: {error}")),
-                })?,
-        ),
+        _ => Some(back_up(path, from, options).await.map_err(|error| match error.kind() {
+            StoreErrorKind::DiskFull => error,
+            _ => explain(format!("no backup could be made: {error}")),
+        })?),
     };
     let done = async {
-        let missing = steps
-            .0
-            .iter()
-            .skip(usize::try_from(from).unwrap_or(usize::MAX));
+        let missing = steps.0.iter().skip(usize::try_from(from).unwrap_or(usize::MAX));
         for step in missing {
             transaction.execute(sqlx::raw_sql(*step)).await?;
         }
         let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {to}");
-        transaction
-            .execute(sqlx::raw_sql(AssertSqlSafe(mark)))
-            .await?;
+        transaction.execute(sqlx::raw_sql(AssertSqlSafe(mark))).await?;
         transaction.commit().await
     }
     .await;
@@ -185,10 +165,7 @@ async fn back_up(
     version: i64,
     options: &SqliteConnectOptions,
 ) -> Result<PathBuf, StoreError> {
-    let unfinished = beside(
-        path,
-        &format!(".backup-{}.unfinished", uuid::Uuid::now_v7()),
-    );
+    let unfinished = beside(path, &format!(".backup-{}.unfinished", uuid::Uuid::now_v7()));
     let made = copy_to(path, &unfinished, version, options).await;
     let kept = made.and_then(|()| keep(path, &unfinished, version));
     if kept.is_err() {
@@ -203,10 +180,8 @@ async fn copy_to(
     version: i64,
     options: &SqliteConnectOptions,
 ) -> Result<(), StoreError> {
-    let broken = |what: &str| StoreError::Corrupt {
-        path: copy.to_owned(),
-        detail: what.to_owned(),
-    };
+    let broken =
+        |what: &str| StoreError::Corrupt { path: copy.to_owned(), detail: what.to_owned() };
     // SQLite writes into an empty file that is there, and leaves its permissions.
     let file = fs::OpenOptions::new()
         .write(true)
@@ -214,45 +189,25 @@ async fn copy_to(
         .mode(0o600)
         .open(copy)
         .map_err(|error| StoreError::from_io(copy, error))?;
-    let name = copy
-        .to_str()
-        .ok_or_else(|| broken("its name is not UTF-8"))?;
+    let name = copy.to_str().ok_or_else(|| broken("its name is not UTF-8"))?;
 
     let failed = |error| StoreError::from_sqlx(path, error);
     let mut reader = options.connect().await.map_err(failed)?;
-    sqlx::query("VACUUM INTO $1")
-        .bind(name)
-        .execute(&mut reader)
-        .await
-        .map_err(failed)?;
+    sqlx::query("VACUUM INTO $1").bind(name).execute(&mut reader).await.map_err(failed)?;
     reader.close().await.map_err(failed)?;
 
     let failed = |error| StoreError::from_sqlx(copy, error);
-    let check = SqliteConnectOptions::new()
-        .filename(copy)
-        .read_only(true)
-        .immutable(true);
-    let mut check = check
-        .disable_statement_logging()
-        .connect()
-        .await
-        .map_err(failed)?;
-    let row = sqlx::query("PRAGMA quick_check(1)")
-        .fetch_one(&mut check)
-        .await
-        .map_err(failed)?;
+    let check = SqliteConnectOptions::new().filename(copy).read_only(true).immutable(true);
+    let mut check = check.disable_statement_logging().connect().await.map_err(failed)?;
+    let row = sqlx::query("PRAGMA quick_check(1)").fetch_one(&mut check).await.map_err(failed)?;
     let verdict: String = row.get(0);
-    let row = sqlx::query("PRAGMA user_version")
-        .fetch_one(&mut check)
-        .await
-        .map_err(failed)?;
+    let row = sqlx::query("PRAGMA user_version").fetch_one(&mut check).await.map_err(failed)?;
     let copied: i64 = row.get(0);
     check.close().await.map_err(failed)?;
     if verdict != "ok" || copied != version {
         return Err(broken(&verdict));
     }
-    file.sync_all()
-        .map_err(|error| StoreError::from_io(copy, error))
+    file.sync_all().map_err(|error| StoreError::from_io(copy, error))
 }
 
 /// Gives the copy a name that is not taken: a hard link never replaces a file.
@@ -314,9 +269,7 @@ mod tests {
     }
 
     fn options(path: &Path) -> SqliteConnectOptions {
-        SqliteConnectOptions::new()
-            .filename(path)
-            .busy_timeout(Duration::from_secs(10))
+        SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(10))
     }
 
     async fn bring(path: &Path, steps: Steps) -> Result<(), StoreError> {
@@ -329,9 +282,8 @@ mod tests {
 
     fn backups(path: &Path) -> Vec<String> {
         let names = fs::read_dir(path.parent().unwrap()).unwrap();
-        let mut names: Vec<String> = names
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.retain(|name| name.contains("backup"));
         names.sort();
         names
@@ -339,11 +291,7 @@ mod tests {
 
     async fn count(path: &Path, sql: &'static str) -> i64 {
         let mut connection = options(path).connect().await.unwrap();
-        let count = sqlx::query(sql)
-            .fetch_one(&mut connection)
-            .await
-            .unwrap()
-            .get(0);
+        let count = sqlx::query(sql).fetch_one(&mut connection).await.unwrap().get(0);
         connection.close().await.unwrap();
         count
     }
@@ -354,15 +302,9 @@ mod tests {
         let path = database(folder.path()).await;
         bring(&path, NEXT).await.unwrap();
         assert_eq!(backups(&path), ["mia.db.backup-v1"]);
-        assert_eq!(
-            count(&path, "SELECT count(name) + count(*) FROM conversations").await,
-            1
-        );
+        assert_eq!(count(&path, "SELECT count(name) + count(*) FROM conversations").await, 1);
         let backup = folder.path().join("mia.db.backup-v1");
-        assert_eq!(
-            fs::metadata(&backup).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
         // The backup is a database of the version before, and works as one.
         let store = Store::open(&backup, OpenOptions::default()).await.unwrap();
         assert_eq!(store.turns(&"c".parse().unwrap()).await.unwrap(), 1);
@@ -375,10 +317,7 @@ mod tests {
         fs::write(folder.path().join("mia.db.backup-v1"), "precious").unwrap();
         bring(&path, NEXT).await.unwrap();
         assert_eq!(backups(&path), ["mia.db.backup-v1", "mia.db.backup-v1.2"]);
-        assert_eq!(
-            fs::read(folder.path().join("mia.db.backup-v1")).unwrap(),
-            b"precious"
-        );
+        assert_eq!(fs::read(folder.path().join("mia.db.backup-v1")).unwrap(), b"precious");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -401,10 +340,7 @@ mod tests {
         let path = database(folder.path()).await;
         let error = bring(&path, BROKEN).await.unwrap_err();
         let text = error.to_string();
-        assert!(
-            text.contains("from format 1 to 2: ") && text.contains("nowhere"),
-            "{text}"
-        );
+        assert!(text.contains("from format 1 to 2: ") && text.contains("nowhere"), "{text}");
         assert_eq!(backups(&path), Vec::<String>::new());
         let store = Store::open(&path, OpenOptions::default()).await.unwrap();
         assert_eq!(store.turns(&"c".parse().unwrap()).await.unwrap(), 1);
@@ -419,11 +355,7 @@ mod tests {
         for options in [OpenOptions::default(), OpenOptions::read()] {
             let error = Store::open(&path, options).await.unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::NewerSchema);
-            assert!(
-                error
-                    .to_string()
-                    .contains("made by a newer mia (format 2, this one knows 1)")
-            );
+            assert!(error.to_string().contains("made by a newer mia (format 2, this one knows 1)"));
         }
         assert_eq!(fs::read(&path).unwrap(), before);
     }

@@ -58,10 +58,7 @@ impl OpenOptions {
     /// Options to read only.
     #[must_use]
     pub fn read() -> Self {
-        Self {
-            access: Access::Read,
-            ..Self::default()
-        }
+        Self { access: Access::Read, ..Self::default() }
     }
 }
 
@@ -100,13 +97,7 @@ impl Store {
         let mut writer = writer_options.connect().await.map_err(failed)?;
         migration::bring_up_to_date(&path, &mut writer, &writer_options, STEPS).await?;
         let readers = pool(base(&path, &options).read_only(true));
-        Ok(Self::assemble(
-            path,
-            options,
-            Some(writer),
-            writer_options,
-            readers,
-        ))
+        Ok(Self::assemble(path, options, Some(writer), writer_options, readers))
     }
 
     async fn open_to_read(path: PathBuf, options: OpenOptions) -> Result<Self, StoreError> {
@@ -159,9 +150,7 @@ impl Store {
             tool_output: options.tool_output,
             turn_ended: Notify::new(),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 }
 
@@ -186,22 +175,14 @@ fn pool(options: SqliteConnectOptions) -> SqlitePool {
 }
 
 async fn read_version(path: &Path, readers: &SqlitePool) -> Result<Version, StoreError> {
-    let mut reader = readers
-        .acquire()
-        .await
-        .map_err(|e| StoreError::from_sqlx(path, e))?;
+    let mut reader = readers.acquire().await.map_err(|e| StoreError::from_sqlx(path, e))?;
     migration::version(path, &mut reader, STEPS).await
 }
 
 /// Makes the file, for this user only, or narrows the permissions of one that is there (M-70).
 fn create(path: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::from_io(path, error);
-    match fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-    {
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let permissions = fs::metadata(path).map_err(failed)?.permissions();
@@ -219,43 +200,27 @@ fn create(path: &Path) -> Result<(), StoreError> {
 /// file without content beside a WAL with content, or a cut in the last page.
 fn check_file(path: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => StoreError::Missing {
-            path: path.to_owned(),
-        },
+        io::ErrorKind::NotFound => StoreError::Missing { path: path.to_owned() },
         _ => StoreError::from_io(path, error),
     };
-    let corrupt = |detail: String| StoreError::Corrupt {
-        path: path.to_owned(),
-        detail,
-    };
+    let corrupt = |detail: String| StoreError::Corrupt { path: path.to_owned(), detail };
     let about = fs::metadata(path).map_err(failed)?;
     if !about.is_file() {
         return Err(corrupt("it is not a file".to_owned()));
     }
     let mut head = Vec::with_capacity(100);
-    File::open(path)
-        .map_err(failed)?
-        .take(100)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
+    File::open(path).map_err(failed)?.take(100).read_to_end(&mut head).map_err(failed)?;
     if head.is_empty() {
         return if wal_is_empty(path) {
             Ok(())
         } else {
-            Err(corrupt(
-                "it is empty, though there is a -wal file with content".to_owned(),
-            ))
+            Err(corrupt("it is empty, though there is a -wal file with content".to_owned()))
         };
     }
     if !head.starts_with(MAGIC) {
-        return Err(corrupt(
-            "it does not begin as a SQLite file does".to_owned(),
-        ));
+        return Err(corrupt("it does not begin as a SQLite file does".to_owned()));
     }
-    let &[high, low] = head
-        .get(16..18)
-        .and_then(|b| b.first_chunk())
-        .unwrap_or(&[0, 0]);
+    let &[high, low] = head.get(16..18).and_then(|b| b.first_chunk()).unwrap_or(&[0, 0]);
     // 1 stands for 65536.
     let page = match u16::from_be_bytes([high, low]) {
         1 => 65536,
@@ -266,10 +231,7 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     }
     // With a WAL a part of a page may be the rest of a full disk, and the WAL still has it whole.
     if about.len() % page != 0 && wal_is_empty(path) {
-        return Err(corrupt(format!(
-            "it is cut off after {} bytes",
-            about.len()
-        )));
+        return Err(corrupt(format!("it is cut off after {} bytes", about.len())));
     }
     Ok(())
 }

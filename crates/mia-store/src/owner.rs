@@ -61,11 +61,7 @@ impl Store {
     pub fn owner(&self) -> Result<Owner, StoreError> {
         let folder = &self.shared.owners;
         let failed = |error| StoreError::from_io(folder, error);
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(failed)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
         let id = OwnerId(uuid::Uuid::now_v7().to_string());
         let path = lock_file(folder, &id.0);
         // Locked before it has its name, so that nobody ever sees it unlocked.
@@ -81,13 +77,7 @@ impl Store {
             let _ = fs::remove_file(&unnamed);
             return Err(failed(error));
         }
-        Ok(Owner {
-            held: Arc::new(Held {
-                id,
-                path,
-                _file: file,
-            }),
-        })
+        Ok(Owner { held: Arc::new(Held { id, path, _file: file }) })
     }
 }
 

@@ -127,12 +127,8 @@ impl Store {
         .map_err(failed)?;
         if let Some(row) = known {
             return match self.get(&row, "same")? {
-                true => Ok(Accepted::Already {
-                    status: self.status(&row)?,
-                }),
-                false => Err(StoreError::TaskConflict {
-                    task: task.task_id.clone(),
-                }),
+                true => Ok(Accepted::Already { status: self.status(&row)? }),
+                false => Err(StoreError::TaskConflict { task: task.task_id.clone() }),
             };
         }
         let mut queue = self.queue(&mut tx, &task.conversation_id, i64::MAX).await?;
@@ -144,9 +140,7 @@ impl Store {
         if task.queue_limit.is_some_and(|limit| queue.ahead > limit) {
             // What dead owners left has ended either way.
             tx.commit().await.map_err(failed)?;
-            return Ok(Accepted::QueueFull {
-                waiting: queue.ahead - 1,
-            });
+            return Ok(Accepted::QueueFull { waiting: queue.ahead - 1 });
         }
         let at = now();
         sqlx::query(
@@ -175,10 +169,7 @@ impl Store {
         .and_then(|row| row.try_get(0))
         .map_err(failed)?;
         tx.commit().await.map_err(failed)?;
-        Ok(Accepted::New {
-            place: unsigned(place),
-            queue_place: queue.ahead,
-        })
+        Ok(Accepted::New { place: unsigned(place), queue_place: queue.ahead })
     }
 
     /// Starts a queued task when it is its turn: when no unfinished task of its conversation is
@@ -199,10 +190,7 @@ impl Store {
         }
         if queue.ahead > 0 {
             tx.commit().await.map_err(failed)?;
-            return Ok(Turn::Waiting {
-                ahead: queue.ahead,
-                running: queue.running,
-            });
+            return Ok(Turn::Waiting { ahead: queue.ahead, running: queue.running });
         }
         let epoch: i64 = sqlx::query(
             "UPDATE conversations SET lock_owner = $2, lock_epoch = lock_epoch + 1, updated_at = $3 \
@@ -227,10 +215,7 @@ impl Store {
         .await
         .map_err(failed)?;
         tx.commit().await.map_err(failed)?;
-        Ok(Turn::Started(Claim {
-            task_id: task.clone(),
-            epoch: unsigned(epoch),
-        }))
+        Ok(Turn::Started(Claim { task_id: task.clone(), epoch: unsigned(epoch) }))
     }
 
     /// Waits for a task's turn and starts it. `waiting` is told whenever the number of those before
@@ -259,11 +244,7 @@ impl Store {
                 match self.try_start(task, owner).await? {
                     Turn::Started(claim) => return Ok(claim),
                     Turn::Waiting { ahead, running } => {
-                        queue = Queue {
-                            ahead,
-                            running,
-                            owners: Vec::new(),
-                        };
+                        queue = Queue { ahead, running, owners: Vec::new() };
                     }
                 }
             }
@@ -296,9 +277,7 @@ impl Store {
             ended => return Ok(Withdrawn::Ended(ended)),
         }
         let columns = Columns::of_error(self, &mut tx, place, error).await?;
-        columns
-            .write(self, &mut tx, place, TaskStatus::Failed, None)
-            .await?;
+        columns.write(self, &mut tx, place, TaskStatus::Failed, None).await?;
         tx.commit().await.map_err(|error| self.failed(error))?;
         self.shared.turn_ended.notify_waiters();
         Ok(Withdrawn::Done)
@@ -352,14 +331,10 @@ impl Store {
             .map_err(|error| self.failed(error))?
             .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })?;
         match self.status(&row)? {
-            TaskStatus::Queued => Ok((
-                self.get(&row, "place")?,
-                self.conversation_id(&row, "conversation_id")?,
-            )),
-            status => Err(StoreError::WrongStatus {
-                task: task.clone(),
-                status,
-            }),
+            TaskStatus::Queued => {
+                Ok((self.get(&row, "place")?, self.conversation_id(&row, "conversation_id")?))
+            }
+            status => Err(StoreError::WrongStatus { task: task.clone(), status }),
         }
     }
 

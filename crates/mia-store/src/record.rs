@@ -101,10 +101,7 @@ impl Store {
         match self.place(connection, task).await? {
             (place, TaskStatus::Queued | TaskStatus::Running) => Ok(place),
             (_, TaskStatus::Interrupted) => Err(StoreError::Stale { task: task.clone() }),
-            (_, status) => Err(StoreError::WrongStatus {
-                task: task.clone(),
-                status,
-            }),
+            (_, status) => Err(StoreError::WrongStatus { task: task.clone(), status }),
         }
     }
 
@@ -116,10 +113,7 @@ impl Store {
         events: &[Event],
     ) -> Result<(), StoreError> {
         let last = self.last_row(connection, place).await?;
-        if let Some(row) = last
-            .as_ref()
-            .filter(|row| row.bytes >= GROW && row.is_text())
-        {
+        if let Some(row) = last.as_ref().filter(|row| row.bytes >= GROW && row.is_text()) {
             self.merge(connection, place, row).await?;
         }
         let mut scribe = Scribe {
@@ -286,18 +280,9 @@ impl Scribe<'_> {
     async fn write(&mut self, event: &Event) -> Result<(), StoreError> {
         let kind = event.body.kind();
         match &event.body {
-            EventBody::Token {
-                text,
-                parent_id,
-                raw,
-            }
-            | EventBody::Thought {
-                text,
-                parent_id,
-                raw,
-            } => {
-                self.text(event, kind, text, parent_id.as_deref(), raw.as_ref())
-                    .await?;
+            EventBody::Token { text, parent_id, raw }
+            | EventBody::Thought { text, parent_id, raw } => {
+                self.text(event, kind, text, parent_id.as_deref(), raw.as_ref()).await?;
             }
             EventBody::ToolResult(result) => {
                 self.flush().await?;
@@ -311,17 +296,9 @@ impl Scribe<'_> {
                     ..*result
                 };
                 let json = self.store.to_json(&rest)?;
-                self.insert(event.seq, kind, None, None, Some(output), Some(&json))
+                self.insert(event.seq, kind, None, None, Some(output), Some(&json)).await?;
+                tool::ended(self.store, self.connection, self.place, event.seq, &rest, self.at)
                     .await?;
-                tool::ended(
-                    self.store,
-                    self.connection,
-                    self.place,
-                    event.seq,
-                    &rest,
-                    self.at,
-                )
-                .await?;
             }
             body => {
                 self.flush().await?;
@@ -329,18 +306,10 @@ impl Scribe<'_> {
                     self.attempt = i64::from(*index);
                 }
                 let json = self.store.to_json(body)?;
-                self.insert(event.seq, kind, None, event.offset, None, Some(&json))
-                    .await?;
+                self.insert(event.seq, kind, None, event.offset, None, Some(&json)).await?;
                 if let EventBody::ToolCall(call) = body {
-                    tool::called(
-                        self.store,
-                        self.connection,
-                        self.place,
-                        event.seq,
-                        call,
-                        self.at,
-                    )
-                    .await?;
+                    tool::called(self.store, self.connection, self.place, event.seq, call, self.at)
+                        .await?;
                 }
             }
         }
@@ -360,14 +329,7 @@ impl Scribe<'_> {
             self.flush().await?;
             let json = self.store.to_json(raw)?;
             return self
-                .insert(
-                    event.seq,
-                    kind,
-                    parent_id,
-                    event.offset,
-                    Some(text),
-                    Some(&json),
-                )
+                .insert(event.seq, kind, parent_id, event.offset, Some(text), Some(&json))
                 .await;
         }
         if let Some(open) = &mut self.open
@@ -424,10 +386,7 @@ impl Scribe<'_> {
             .bind(&open.parent_id)
             .bind(open.offset.map(signed))
         };
-        query
-            .execute(&mut *self.connection)
-            .await
-            .map_err(|error| self.store.failed(error))?;
+        query.execute(&mut *self.connection).await.map_err(|error| self.store.failed(error))?;
         Ok(())
     }
 

@@ -30,10 +30,7 @@ impl Store {
         sweep(&self.shared.owners);
         let mut writer = self.writer().await?;
         // Most often there is nothing, and then nothing is written.
-        if dead(self, writer.connection()?, None, i64::MAX)
-            .await?
-            .is_empty()
-        {
+        if dead(self, writer.connection()?, None, i64::MAX).await?.is_empty() {
             return Ok(Vec::new());
         }
         let mut tx = writer.begin().await?;
@@ -97,10 +94,7 @@ async fn dead(
     let mut found = Vec::new();
     for row in &rows {
         let owner: String = store.get(row, "owner")?;
-        if *alive
-            .entry(owner)
-            .or_insert_with_key(|id| is_alive(&store.shared.owners, id))
-        {
+        if *alive.entry(owner).or_insert_with_key(|id| is_alive(&store.shared.owners, id)) {
             continue;
         }
         found.push(Unfinished {
@@ -133,7 +127,5 @@ async fn interrupt(
         session_id: None,
     }));
     let columns = Columns::of_interruption(store, connection, task.place, &error).await?;
-    columns
-        .write(store, connection, task.place, TaskStatus::Interrupted, None)
-        .await
+    columns.write(store, connection, task.place, TaskStatus::Interrupted, None).await
 }

@@ -28,14 +28,8 @@ impl ResumePoint {
             }
             _ => None,
         };
-        let end = event
-            .offset
-            .zip(text)
-            .map(|(offset, bytes)| offset.saturating_add(bytes));
-        Self {
-            seq: event.seq,
-            offset: end,
-        }
+        let end = event.offset.zip(text).map(|(offset, bytes)| offset.saturating_add(bytes));
+        Self { seq: event.seq, offset: end }
     }
 }
 
@@ -69,13 +63,8 @@ impl Store {
     ) -> Result<EventPage, StoreError> {
         let mut reader = self.reader().await?;
         let (place, status) = self.place(&mut reader, task).await?;
-        let mut page = EventPage {
-            events: Vec::new(),
-            next: from,
-            last_seq: from.seq,
-            more: false,
-            status,
-        };
+        let mut page =
+            EventPage { events: Vec::new(), next: from, last_seq: from.seq, more: false, status };
         let mut ended = None;
         {
             let mut rows = sqlx::query(
@@ -108,21 +97,13 @@ impl Store {
                 }
                 weight += event.body.weight();
                 page.last_seq = page.last_seq.max(last_seq);
-                page.next = ResumePoint {
-                    seq: last_seq,
-                    ..ResumePoint::after(&event)
-                };
+                page.next = ResumePoint { seq: last_seq, ..ResumePoint::after(&event) };
                 page.events.push(event);
             }
         }
         if let Some(seq) = ended {
             let body = self.terminal(&mut reader, place).await?;
-            page.events.push(Event {
-                task_id: task.clone(),
-                seq,
-                offset: None,
-                body,
-            });
+            page.events.push(Event { task_id: task.clone(), seq, offset: None, body });
             page.next = ResumePoint { seq, offset: None };
             page.last_seq = seq;
         }
@@ -139,16 +120,8 @@ impl Store {
                 let parent_id = self.get(row, "parent_id")?;
                 let raw = json.map(|json| self.json(json)).transpose()?;
                 match kind {
-                    "token" => EventBody::Token {
-                        text,
-                        parent_id,
-                        raw,
-                    },
-                    _ => EventBody::Thought {
-                        text,
-                        parent_id,
-                        raw,
-                    },
+                    "token" => EventBody::Token { text, parent_id, raw },
+                    _ => EventBody::Thought { text, parent_id, raw },
                 }
             }
             "tool_result" => {
@@ -180,9 +153,7 @@ impl Store {
             return Ok(EventBody::Complete { result });
         }
         let kept = self.get::<Option<&str>>(&row, "error")?.unwrap_or("null");
-        Ok(EventBody::Error {
-            error: Box::new(self.error(connection, place, kept).await?),
-        })
+        Ok(EventBody::Error { error: Box::new(self.error(connection, place, kept).await?) })
     }
 }
 
@@ -195,10 +166,7 @@ struct Cut {
 
 impl Cut {
     fn new(from: ResumePoint) -> Self {
-        Self {
-            from,
-            cutting: None,
-        }
+        Self { from, cutting: None }
     }
 
     /// The event, or what of it is new.

@@ -132,8 +132,5 @@ pub(crate) fn result(
     output: Option<String>,
 ) -> Result<ToolResultInfo, StoreError> {
     let rest: ToolResultInfo = store.json(json)?;
-    Ok(ToolResultInfo {
-        output: output.unwrap_or_default(),
-        ..rest
-    })
+    Ok(ToolResultInfo { output: output.unwrap_or_default(), ..rest })
 }

@@ -18,10 +18,7 @@ pub fn folder() -> PathBuf {
 
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    crates
-        .and_then(Path::parent)
-        .expect("the crate lies in crates/")
-        .to_path_buf()
+    crates.and_then(Path::parent).expect("the crate lies in crates/").to_path_buf()
 }
 
 /// The real Claude Code, if it is installed.
@@ -35,11 +32,7 @@ pub fn claude() -> Option<PathBuf> {
         "aarch64" => "linux-arm64",
         _ => return None,
     };
-    let musl = if cfg!(target_env = "musl") {
-        "-musl"
-    } else {
-        ""
-    };
+    let musl = if cfg!(target_env = "musl") { "-musl" } else { "" };
     let package = format!("node_modules/@anthropic-ai/claude-code-{platform}{musl}/claude");
     Some(folder().join(package)).filter(|path| path.is_file())
 }
@@ -53,10 +46,7 @@ pub fn skip_or_fail(agent: &str) {
         "real agent {agent}: it is not installed in {}; `cargo xtask test` does that",
         folder().display()
     );
-    assert!(
-        std::env::var_os("CI").is_none_or(|ci| ci != "true"),
-        "{what}"
-    );
+    assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{what}");
     println!("SKIPPED {what}");
 }
 
@@ -85,28 +75,20 @@ impl RealHome {
     #[must_use]
     pub fn at(url: &str) -> Self {
         let temp = std::env::temp_dir();
-        let candidates = [
-            root().join("target/real-homes"),
-            PathBuf::from("/var/tmp/mia-real-homes"),
-        ];
+        let candidates =
+            [root().join("target/real-homes"), PathBuf::from("/var/tmp/mia-real-homes")];
         let folder = candidates
             .iter()
             .filter(|folder| !folder.starts_with(&temp))
             .find_map(|folder| {
                 std::fs::create_dir_all(folder).ok()?;
-                tempfile::Builder::new()
-                    .prefix("agent-")
-                    .tempdir_in(folder)
-                    .ok()
+                tempfile::Builder::new().prefix("agent-").tempdir_in(folder).ok()
             })
             .expect("a writable folder outside the system's temp folder");
         for name in ["home", "work"] {
             std::fs::create_dir(folder.path().join(name)).expect("a fresh folder");
         }
-        Self {
-            folder,
-            url: url.to_owned(),
-        }
+        Self { folder, url: url.to_owned() }
     }
 
     /// The agent's HOME.
@@ -137,20 +119,14 @@ impl RealHome {
             // Allows bypassPermissions to root, whom CI runs as.
             ("IS_SANDBOX", "1"),
         ];
-        pairs
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     /// A command for a program with this environment, in this directory.
     #[must_use]
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command
-            .env_clear()
-            .envs(self.env())
-            .current_dir(self.work());
+        command.env_clear().envs(self.env()).current_dir(self.work());
         command
     }
 }

@@ -31,14 +31,8 @@ impl Process {
             return None;
         }
         let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let command = String::from_utf8_lossy(&command)
-            .trim_end_matches('\0')
-            .replace('\0', " ");
-        Some(Self {
-            pid,
-            started: stat.started,
-            command,
-        })
+        let command = String::from_utf8_lossy(&command).trim_end_matches('\0').replace('\0', " ");
+        Some(Self { pid, started: stat.started, command })
     }
 
     /// Its process id.
@@ -62,17 +56,13 @@ impl Process {
     /// The id of its session, while it lives.
     #[must_use]
     pub fn session(&self) -> Option<u32> {
-        Stat::read(self.pid)
-            .filter(|stat| stat.started == self.started)
-            .map(|stat| stat.session)
+        Stat::read(self.pid).filter(|stat| stat.started == self.started).map(|stat| stat.session)
     }
 
     /// The pid of its parent, while it lives.
     #[must_use]
     pub fn parent(&self) -> Option<u32> {
-        Stat::read(self.pid)
-            .filter(|stat| stat.started == self.started)
-            .map(|stat| stat.parent)
+        Stat::read(self.pid).filter(|stat| stat.started == self.started).map(|stat| stat.parent)
     }
 
     /// Sends it a signal by number. A process that is gone gets none.
@@ -157,9 +147,7 @@ pub fn descendants(pid: u32) -> Vec<Process> {
         let before = family.len();
         for process in &all {
             if !family.contains(&process.pid)
-                && process
-                    .parent()
-                    .is_some_and(|parent| family.contains(&parent))
+                && process.parent().is_some_and(|parent| family.contains(&parent))
             {
                 family.push(process.pid);
             }
@@ -209,11 +197,7 @@ pub fn block_until<T>(what: &str, deadline: Duration, mut found: impl FnMut() ->
 }
 
 fn those_alive(processes: &[Process]) -> Vec<Process> {
-    processes
-        .iter()
-        .filter(|process| process.alive())
-        .cloned()
-        .collect()
+    processes.iter().filter(|process| process.alive()).cloned().collect()
 }
 
 /// Waits until none of them runs.
@@ -227,11 +211,7 @@ pub async fn wait_until_gone(
     let until = Instant::now() + deadline;
     let over = || {
         let left = those_alive(processes);
-        if left.is_empty() {
-            Some(Ok(()))
-        } else {
-            (Instant::now() >= until).then_some(Err(left))
-        }
+        if left.is_empty() { Some(Ok(())) } else { (Instant::now() >= until).then_some(Err(left)) }
     };
     wait_for("processes to end", deadline * 2, over).await
 }
@@ -244,11 +224,7 @@ pub fn block_until_gone(processes: &[Process], deadline: Duration) -> Result<(),
     let until = Instant::now() + deadline;
     let over = || {
         let left = those_alive(processes);
-        if left.is_empty() {
-            Some(Ok(()))
-        } else {
-            (Instant::now() >= until).then_some(Err(left))
-        }
+        if left.is_empty() { Some(Ok(())) } else { (Instant::now() >= until).then_some(Err(left)) }
     };
     block_until("processes to end", deadline * 2, over)
 }

@@ -44,31 +44,17 @@ pub fn claude() -> Vec<Transcript> {
 fn read(folder: &Path) -> Vec<Transcript> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("a readable folder").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a readable folder").path()).collect();
     paths.sort();
-    let ends = |path: &Path, ending: &str| {
-        path.extension()
-            .is_some_and(|extension| extension == ending)
-    };
+    let ends =
+        |path: &Path, ending: &str| path.extension().is_some_and(|extension| extension == ending);
     let mut transcripts: Vec<Transcript> = Vec::new();
-    for path in paths
-        .iter()
-        .filter(|path| ends(path, "stdout") || ends(path, "ndjson"))
-    {
+    for path in paths.iter().filter(|path| ends(path, "stdout") || ends(path, "ndjson")) {
         let text =
             |ending: &str| fs::read_to_string(path.with_extension(ending)).unwrap_or_default();
-        let case = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let dialogue = if ends(path, "ndjson") {
-            dialogue(&text("ndjson"))
-        } else {
-            Vec::new()
-        };
+        let case = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let dialogue = if ends(path, "ndjson") { dialogue(&text("ndjson")) } else { Vec::new() };
         let stdout = if dialogue.is_empty() {
             fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
         } else {
@@ -122,10 +108,8 @@ mod tests {
                 assert!(parsed.is_ok(), "{}: {line}", transcript.case);
             }
         }
-        let mut cases: Vec<&str> = transcripts
-            .iter()
-            .map(|transcript| transcript.case.as_str())
-            .collect();
+        let mut cases: Vec<&str> =
+            transcripts.iter().map(|transcript| transcript.case.as_str()).collect();
         cases.dedup();
         assert_eq!(cases.len(), transcripts.len());
     }

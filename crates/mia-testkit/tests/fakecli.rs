@@ -25,19 +25,10 @@ fn run(cli: &FakeCli, input: &str) -> (Option<i32>, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 fn pid_in(path: &Path) -> u32 {
@@ -47,10 +38,7 @@ fn pid_in(path: &Path) -> u32 {
 #[test]
 fn writes_to_both_streams_and_exits_with_its_code() {
     let (_dir, cli) = scripted("out hello\nraw a\\tb\\n\nerr bad\nerrfill 3\nexit 7\nout never");
-    assert_eq!(
-        run(&cli, ""),
-        (Some(7), "hello\na\tb\n".to_owned(), "bad\nxxx".to_owned())
-    );
+    assert_eq!(run(&cli, ""), (Some(7), "hello\na\tb\n".to_owned(), "bad\nxxx".to_owned()));
 }
 
 #[test]
@@ -65,10 +53,7 @@ fn talks_with_whoever_writes_to_it() {
         "read-until ask\nout {\"id\":\"${last.request_id}\",\"n\":${last.n}}\nread-line\nout got ${last}.\necho-stdin",
     );
     let input = "noise\n{\"ask\":{\"request_id\":\"r1\",\"n\":5}}\nsecond\nthe\nrest";
-    assert_eq!(
-        run(&cli, input).1,
-        "{\"id\":\"r1\",\"n\":5}\ngot second.\nthe\nrest"
-    );
+    assert_eq!(run(&cli, input).1, "{\"id\":\"r1\",\"n\":5}\ngot second.\nthe\nrest");
 }
 
 #[test]
@@ -84,16 +69,9 @@ fn takes_another_name_and_is_found_on_a_path() {
     let dir = tempfile::tempdir().unwrap();
     let cli = FakeCli::named(dir.path(), "claude");
     cli.script("dump-argv argv\nout I am it");
-    let output = Command::new("claude")
-        .arg("-p")
-        .env("PATH", dir.path())
-        .output()
-        .unwrap();
+    let output = Command::new("claude").arg("-p").env("PATH", dir.path()).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "I am it\n");
-    assert_eq!(
-        fs::read_to_string(cli.beside("argv")).unwrap(),
-        r#"["claude","-p"]"#
-    );
+    assert_eq!(fs::read_to_string(cli.beside("argv")).unwrap(), r#"["claude","-p"]"#);
 }
 
 #[test]
@@ -120,26 +98,15 @@ fn the_environment_can_hold_the_script_and_be_dumped() {
 fn a_bad_script_is_told() {
     let (_dir, cli) = scripted("shout");
     let (code, _, err) = run(&cli, "");
-    assert_eq!(
-        (code, err.as_str()),
-        (Some(99), "fakecli: line 1: unknown step shout: shout\n")
-    );
+    assert_eq!((code, err.as_str()), (Some(99), "fakecli: line 1: unknown step shout: shout\n"));
 }
 
 #[test]
 fn a_closed_stdout_is_seen_while_it_runs_on() {
     let (_dir, cli) = scripted("out a\nclose-stdout\nout nobody\nwait-file go");
-    let mut child = Command::new(cli.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new(cli.path()).stdout(Stdio::piped()).spawn().unwrap();
     let mut text = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(text, "a\n");
     assert_eq!(child.try_wait().unwrap(), None, "it waits for the gate");
     fs::write(cli.beside("go"), "").unwrap();
@@ -154,32 +121,19 @@ fn dies_of_its_own_signal_and_is_deaf_where_told() {
     cli.script("ignore TERM\nsignal-self TERM\nexit 5");
     assert_eq!(Command::new(cli.path()).status().unwrap().code(), Some(5));
     cli.script("signal-self TERM\nexit 5");
-    assert_eq!(
-        Command::new(cli.path()).status().unwrap().signal(),
-        Some(15)
-    );
+    assert_eq!(Command::new(cli.path()).status().unwrap().signal(), Some(15));
 }
 
 #[test]
 fn a_sleeper_outlives_it_in_a_session_of_its_own() {
     let (_dir, cli) = scripted("fork-sleeper pid setsid clean-env stubborn\nout ready");
     let marker = format!("fakecli-test-{}", std::process::id());
-    let output = Command::new(cli.path())
-        .env("MIA_TEST_MARK", &marker)
-        .output()
-        .unwrap();
+    let output = Command::new(cli.path()).env("MIA_TEST_MARK", &marker).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "ready\n");
     let path = cli.beside("pid");
     let sleeper = Process::of(pid_in(&path)).expect("it sleeps");
-    assert_eq!(
-        proc::with_argument(&path.to_string_lossy()),
-        vec![sleeper.clone()]
-    );
-    assert_eq!(
-        proc::with_env("MIA_TEST_MARK", &marker),
-        vec![],
-        "its environment is clean"
-    );
+    assert_eq!(proc::with_argument(&path.to_string_lossy()), vec![sleeper.clone()]);
+    assert_eq!(proc::with_env("MIA_TEST_MARK", &marker), vec![], "its environment is clean");
     assert_eq!(sleeper.session(), Some(sleeper.pid()));
     sleeper.signal(15);
     assert!(sleeper.alive(), "stubborn");
@@ -190,10 +144,7 @@ fn a_sleeper_outlives_it_in_a_session_of_its_own() {
 #[test]
 fn a_sleeper_can_hold_the_pipe_open() {
     let (_dir, cli) = scripted("fork-sleeper pid hold-stdout\nout ready");
-    let mut child = Command::new(cli.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Command::new(cli.path()).stdout(Stdio::piped()).spawn().unwrap();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();

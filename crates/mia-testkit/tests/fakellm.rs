@@ -26,11 +26,7 @@ impl Client {
         let mut buffer = [0; 4096];
         while !String::from_utf8_lossy(&seen).contains(text) {
             let count = self.0.read(&mut buffer).unwrap();
-            assert!(
-                count > 0,
-                "it ended without {text}: {}",
-                String::from_utf8_lossy(&seen)
-            );
+            assert!(count > 0, "it ended without {text}: {}", String::from_utf8_lossy(&seen));
             seen.extend_from_slice(&buffer[..count]);
         }
         String::from_utf8(seen).unwrap()
@@ -54,11 +50,8 @@ fn ask(llm: &FakeLlm, prompt: &str) -> Client {
 
 /// The data of the events in a response.
 fn events(response: &str) -> Vec<Value> {
-    let data = response
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "));
-    data.map(|data| serde_json::from_str(data).unwrap())
-        .collect()
+    let data = response.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 fn kinds(response: &str) -> Vec<String> {
@@ -69,12 +62,8 @@ fn kinds(response: &str) -> Vec<String> {
 #[tokio::test]
 async fn streams_thinking_text_and_tools_as_blocks() {
     let llm = FakeLlm::start().await;
-    let response = ask(
-        &llm,
-        "USAGE in=10 out=5 cached=2\nTHINK hm\nPRE look\nTOOL bash ls",
-    )
-    .rest()
-    .unwrap();
+    let response =
+        ask(&llm, "USAGE in=10 out=5 cached=2\nTHINK hm\nPRE look\nTOOL bash ls").rest().unwrap();
     assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
     let events = events(&response);
     let blocks: Vec<&Value> = events
@@ -83,15 +72,10 @@ async fn streams_thinking_text_and_tools_as_blocks() {
         .map(|event| &event["content_block"]["type"])
         .collect();
     assert_eq!(blocks, ["thinking", "text", "tool_use"]);
-    let input: String = events
-        .iter()
-        .filter_map(|event| event["delta"]["partial_json"].as_str())
-        .collect();
+    let input: String =
+        events.iter().filter_map(|event| event["delta"]["partial_json"].as_str()).collect();
     assert_eq!(input, r#"{"command":"ls"}"#);
-    let end = events
-        .iter()
-        .find(|event| event["type"] == "message_delta")
-        .unwrap();
+    let end = events.iter().find(|event| event["type"] == "message_delta").unwrap();
     assert_eq!(end["delta"]["stop_reason"], "tool_use");
     assert_eq!(
         end["usage"],
@@ -103,21 +87,16 @@ async fn streams_thinking_text_and_tools_as_blocks() {
 #[tokio::test]
 async fn answers_whole_and_counts_tokens() {
     let llm = FakeLlm::start().await;
-    let response = Client::post(
-        &llm,
-        "/v1/messages",
-        &message("THINK hm\nSAY hello you", false),
-    )
-    .rest()
-    .unwrap();
+    let response = Client::post(&llm, "/v1/messages", &message("THINK hm\nSAY hello you", false))
+        .rest()
+        .unwrap();
     let body: Value = serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!(
         body["content"],
         json!([{ "type": "thinking", "thinking": "hm", "signature": "ZmFrZQ==" }, { "type": "text", "text": "hello you" }])
     );
-    let response = Client::post(&llm, "/v1/messages/count_tokens", &message("SAY x", false))
-        .rest()
-        .unwrap();
+    let response =
+        Client::post(&llm, "/v1/messages/count_tokens", &message("SAY x", false)).rest().unwrap();
     assert!(response.contains("{\"input_tokens\":"), "{response}");
     assert_eq!(llm.log().turns().count(), 1, "counting is no turn");
 }
@@ -141,12 +120,8 @@ async fn a_cut_breaks_the_connection_after_the_words() {
     let mut client = ask(&llm, "CUT some words");
     client.until("words");
     let rest = client.rest().unwrap_or_default();
-    assert!(
-        !rest.contains("message_stop") && !rest.ends_with("0\r\n\r\n"),
-        "{rest}"
-    );
-    llm.wait_for("the cut", |log| log.requests[0].happening == Happening::Cut)
-        .await;
+    assert!(!rest.contains("message_stop") && !rest.ends_with("0\r\n\r\n"), "{rest}");
+    llm.wait_for("the cut", |log| log.requests[0].happening == Happening::Cut).await;
 }
 
 #[tokio::test]
@@ -155,17 +130,11 @@ async fn a_client_that_leaves_is_noticed_in_a_stream_and_in_a_hang() {
     let mut client = ask(&llm, "STALL");
     client.until("stalling");
     drop(client);
-    llm.wait_for("the first to go", |log| {
-        log.requests[0].happening == Happening::Gone
-    })
-    .await;
+    llm.wait_for("the first to go", |log| log.requests[0].happening == Happening::Gone).await;
     let client = ask(&llm, "HANG");
     llm.wait_for("the second", |log| log.total == 2).await;
     drop(client);
-    llm.wait_for("the second to go", |log| {
-        log.requests[1].happening == Happening::Gone
-    })
-    .await;
+    llm.wait_for("the second to go", |log| log.requests[1].happening == Happening::Gone).await;
 }
 
 #[tokio::test]
@@ -178,19 +147,12 @@ async fn errors_have_their_status_kind_and_header() {
         (500, "api_error"),
         (529, "overloaded_error"),
     ] {
-        let response = ask(&llm, &format!("ERROR {status} retry-after=9 msg=so it is"))
-            .rest()
-            .unwrap();
-        assert!(
-            response.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{response}"
-        );
+        let response =
+            ask(&llm, &format!("ERROR {status} retry-after=9 msg=so it is")).rest().unwrap();
+        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
         assert!(response.contains("retry-after: 9\r\n"), "{response}");
         let body: Value = serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
-        assert_eq!(
-            body["error"],
-            json!({ "type": kind, "message": "so it is" })
-        );
+        assert_eq!(body["error"], json!({ "type": kind, "message": "so it is" }));
     }
     let response = ask(&llm, "STREAMERROR type=api_error").rest().unwrap();
     assert_eq!(kinds(&response).last().unwrap(), "error");
@@ -200,37 +162,17 @@ async fn errors_have_their_status_kind_and_header() {
 #[tokio::test]
 async fn only_the_right_key_is_let_in_where_one_is_required() {
     let require = |key: &str| {
-        FakeLlm::with(Options {
-            require_key: Some(key.to_owned()),
-            ..Options::default()
-        })
-        .unwrap()
+        FakeLlm::with(Options { require_key: Some(key.to_owned()), ..Options::default() }).unwrap()
     };
-    assert!(
-        ask(&require("k2"), "SAY x")
-            .rest()
-            .unwrap()
-            .starts_with("HTTP/1.1 401 ")
-    );
-    assert!(
-        ask(&require("k1"), "SAY x")
-            .rest()
-            .unwrap()
-            .starts_with("HTTP/1.1 200 ")
-    );
+    assert!(ask(&require("k2"), "SAY x").rest().unwrap().starts_with("HTTP/1.1 401 "));
+    assert!(ask(&require("k1"), "SAY x").rest().unwrap().starts_with("HTTP/1.1 200 "));
 }
 
 #[tokio::test]
 async fn hostile_and_lost_requests_get_an_answer() {
     let llm = FakeLlm::start().await;
     let status = |path: &str, body: Value| {
-        Client::post(&llm, path, &body)
-            .rest()
-            .unwrap()
-            .lines()
-            .next()
-            .unwrap()
-            .to_owned()
+        Client::post(&llm, path, &body).rest().unwrap().lines().next().unwrap().to_owned()
     };
     assert_eq!(status("/v1/nowhere", json!({})), "HTTP/1.1 404 Not Found");
     for body in [
@@ -253,8 +195,5 @@ async fn dropping_it_ends_its_connections() {
     drop(llm);
     let rest = client.rest().unwrap_or_default();
     assert!(!rest.contains("message_stop"));
-    assert!(
-        TcpStream::connect(address).is_err(),
-        "the port is free again"
-    );
+    assert!(TcpStream::connect(address).is_err(), "the port is free again");
 }

@@ -10,9 +10,7 @@
 //! {"event":"end"}
 //! ```
 
-use mia_api::{
-    Cause, ErrorCode, PluginError, StopReason, ToolCallInfo, ToolKind,
-};
+use mia_api::{Cause, ErrorCode, PluginError, StopReason, ToolCallInfo, ToolKind};
 use mia_plugin::{Call, CliAdapter, Launch, Noise, Out, Profile};
 use serde::Deserialize;
 use serde_json::json;

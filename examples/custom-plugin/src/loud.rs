@@ -28,9 +28,8 @@ async fn answer(
     events: EventSink,
     slot: Slot,
 ) -> Result<DispatchResult, PluginError> {
-    let aborted = |message| {
-        PluginError::new(ErrorCode::Aborted, NAME, message).with_cause(Cause::Requested)
-    };
+    let aborted =
+        |message| PluginError::new(ErrorCode::Aborted, NAME, message).with_cause(Cause::Requested);
     let mut content = String::new();
     for word in dispatch.prompt.split_inclusive(char::is_whitespace) {
         let text = word.to_uppercase();

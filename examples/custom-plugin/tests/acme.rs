@@ -27,7 +27,10 @@ fn m_025_a_cli_of_ones_own_needs_one_file() {
     let home = TempDir::new().unwrap();
     let ask = ["ask", "--json", "--plugin", "jot", "--conversation", "c", "one two three"];
     let first = stdout(&acme(&home, &ask));
-    assert!(first.contains(r#""type":"tool_result","id":"t-1","name":"count","output":"3""#), "{first}");
+    assert!(
+        first.contains(r#""type":"tool_result","id":"t-1","name":"count","output":"3""#),
+        "{first}"
+    );
     let result = |lines: &str| {
         let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
         assert_eq!(last["type"], "complete");

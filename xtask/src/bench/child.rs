@@ -46,13 +46,8 @@ pub(crate) fn init() -> String {
 /// So many deltas of an answer, each a line of 255 bytes; and the bytes of text in one of them.
 pub(crate) fn deltas(count: usize) -> (Vec<String>, usize) {
     let text = LINE.saturating_sub(delta("").len());
-    let line = delta(
-        &"a few words of an answer "
-            .repeat(LINE)
-            .chars()
-            .take(text)
-            .collect::<String>(),
-    );
+    let line =
+        delta(&"a few words of an answer ".repeat(LINE).chars().take(text).collect::<String>());
     let message = format!(
         r#"out {{"type":"stream_event","event":{{"type":"message_start","message":{{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-5-5","content":[]}}}},"session_id":"{SESSION}","parent_tool_use_id":null}}"#
     );
@@ -87,15 +82,9 @@ mod tests {
     #[test]
     fn a_delta_is_a_line_of_255_bytes_of_json() {
         let (steps, text) = deltas(7);
-        let line = steps
-            .last()
-            .and_then(|step| step.strip_prefix("repeat 7 "))
-            .unwrap();
+        let line = steps.last().and_then(|step| step.strip_prefix("repeat 7 ")).unwrap();
         assert_eq!(line.len(), LINE);
         let json: serde_json::Value = serde_json::from_str(line).unwrap();
-        assert_eq!(
-            json["event"]["delta"]["text"].as_str().map(str::len),
-            Some(text)
-        );
+        assert_eq!(json["event"]["delta"]["text"].as_str().map(str::len), Some(text));
     }
 }

@@ -18,34 +18,13 @@ pub(crate) struct Line {
 
 /// All of them.
 pub(crate) const ALL: [Line; 7] = [
-    Line {
-        name: "spawn",
-        measure: spawn,
-    },
-    Line {
-        name: "big-line",
-        measure: big_line,
-    },
-    Line {
-        name: "dispatch",
-        measure: dispatch,
-    },
-    Line {
-        name: "version",
-        measure: version,
-    },
-    Line {
-        name: "ask",
-        measure: ask,
-    },
-    Line {
-        name: "many",
-        measure: many,
-    },
-    Line {
-        name: "size",
-        measure: size,
-    },
+    Line { name: "spawn", measure: spawn },
+    Line { name: "big-line", measure: big_line },
+    Line { name: "dispatch", measure: dispatch },
+    Line { name: "version", measure: version },
+    Line { name: "ask", measure: ask },
+    Line { name: "many", measure: many },
+    Line { name: "size", measure: size },
 ];
 
 const KIB: f64 = 1024.0;
@@ -92,27 +71,13 @@ fn spawn(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
 fn big_line(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let cases = [
-        (
-            "9 MiB line",
-            9 * MIB,
-            "ok",
-            [Target::AtMost(40.0), Target::AtMost(64.0)],
-        ),
+        ("9 MiB line", 9 * MIB, "ok", [Target::AtMost(40.0), Target::AtMost(64.0)]),
         // The cap is 32 MiB, and as much as that has to be held until it is passed.
-        (
-            "40 MiB line, over the cap",
-            40 * MIB,
-            "BUFFER_OVERFLOW",
-            [Target::None, Target::None],
-        ),
+        ("40 MiB line, over the cap", 40 * MIB, "BUFFER_OVERFLOW", [Target::None, Target::None]),
     ];
     for (name, bytes, outcome, [wall_target, peak_target]) in cases {
-        let steps = [
-            "read-line".to_owned(),
-            child::init(),
-            child::big_line(bytes),
-            child::result(),
-        ];
+        let steps =
+            ["read-line".to_owned(), child::init(), child::big_line(bytes), child::result()];
         let script = Script::write(setting.folder, name, &steps)?;
         let pairs = setting.pairs(
             || {
@@ -130,15 +95,11 @@ fn big_line(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
             &Figure::Difference,
             wall_target,
         )?);
-        rows.push(
-            pairs
-                .row("big-line", format!("{name}, peak memory"), "MiB")
-                .of(
-                    |run| Ok(figure(run, "peak_kib")? / KIB),
-                    &Figure::Ours,
-                    peak_target,
-                )?,
-        );
+        rows.push(pairs.row("big-line", format!("{name}, peak memory"), "MiB").of(
+            |run| Ok(figure(run, "peak_kib")? / KIB),
+            &Figure::Ours,
+            peak_target,
+        )?);
     }
     Ok(rows)
 }
@@ -151,17 +112,11 @@ fn dispatch(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
         || setting.subject(&script, "dispatch", &[TIMES]),
         || setting.subject(&script, "bare", &[TIMES]),
     )?;
-    let row = pairs
-        .row(
-            "dispatch",
-            format!("one of {TIMES} dispatches, supervised"),
-            "ms",
-        )
-        .of(
-            |run| Ok(figure(run, "median_us")? / 1e3),
-            &Figure::Difference,
-            Target::AtMost(0.5),
-        )?;
+    let row = pairs.row("dispatch", format!("one of {TIMES} dispatches, supervised"), "ms").of(
+        |run| Ok(figure(run, "median_us")? / 1e3),
+        &Figure::Difference,
+        Target::AtMost(0.5),
+    )?;
     Ok(vec![row])
 }
 
@@ -197,18 +152,9 @@ fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
     };
     let asked = |home: &Path| {
         let mut ask = script.command(&mia);
-        ask.current_dir(setting.folder)
-            .env("MIA_HOME", home)
-            .env("HOME", home);
+        ask.current_dir(setting.folder).env("MIA_HOME", home).env("HOME", home);
         let ours = run(
-            ask.args([
-                "ask",
-                "--no-daemon",
-                "--quiet",
-                "--plugin",
-                "claude-code",
-                "hello",
-            ]),
+            ask.args(["ask", "--no-daemon", "--quiet", "--plugin", "claude-code", "hello"]),
             "",
         )?;
         let reference = run(&mut script.command(&agent), "{}\n")?;
@@ -222,9 +168,7 @@ fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
     let target = Target::AtMost(40.0);
     let what = "mia ask in one process";
     Ok(vec![
-        later
-            .row("ask", what, "ms")
-            .of(wall, &Figure::Difference, target)?,
+        later.row("ask", what, "ms").of(wall, &Figure::Difference, target)?,
         first.row("ask", format!("{what}, first ever"), "ms").of(
             wall,
             &Figure::Difference,
@@ -246,14 +190,8 @@ fn many(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
         let script = Script::write(setting.folder, &format!("many-{number}"), &steps)?;
         setting.subject(&script, mode, &[count, &gate])
     };
-    let mut one = Pairs {
-        ours: Vec::new(),
-        reference: Vec::new(),
-    };
-    let mut pairs = Pairs {
-        ours: Vec::new(),
-        reference: Vec::new(),
-    };
+    let mut one = Pairs { ours: Vec::new(), reference: Vec::new() };
+    let mut pairs = Pairs { ours: Vec::new(), reference: Vec::new() };
     for _ in 0..setting.runs {
         one.reference.push(subject("many", "1")?);
         pairs.reference.push(subject("many-bare", AT_ONCE)?);
@@ -263,12 +201,7 @@ fn many(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
     let ms = |name: &'static str| move |run: &Run| Ok(figure(run, name)? / 1e3);
     Ok(vec![
         // A thread each would be 49 more.
-        one.row(
-            "many",
-            "threads while 50 dispatches run (reference: 1 dispatch)",
-            "threads",
-        )
-        .of(
+        one.row("many", "threads while 50 dispatches run (reference: 1 dispatch)", "threads").of(
             |run| figure(run, "threads"),
             &Figure::Difference,
             Target::AtMost(4.0),
@@ -278,9 +211,11 @@ fn many(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
             &Figure::Difference,
             Target::None,
         )?,
-        pairs
-            .row("many", "until 50 dispatches have ended", "ms")
-            .of(ms("ended_us"), &Figure::Difference, Target::None)?,
+        pairs.row("many", "until 50 dispatches have ended", "ms").of(
+            ms("ended_us"),
+            &Figure::Difference,
+            Target::None,
+        )?,
     ])
 }
 

@@ -30,13 +30,8 @@ pub(crate) fn run(command: &mut Command, stdin: &str) -> Result<Run, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let before = cpu_of_children()?;
     let began = Instant::now();
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("can't run {name}: {error}"))?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("can't run {name}: {error}"))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A child that reads nothing may be gone by now.
         let _ = pipe.write_all(stdin.as_bytes());
@@ -50,11 +45,7 @@ pub(crate) fn run(command: &mut Command, stdin: &str) -> Result<Run, Failure> {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(format!("{name} ended with {}: {}", output.status, said.trim()).into());
     }
-    Ok(Run {
-        wall,
-        cpu,
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-    })
+    Ok(Run { wall, cpu, stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
 }
 
 impl Run {

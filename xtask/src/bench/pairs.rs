@@ -31,10 +31,7 @@ impl Setting<'_> {
         mut ours: impl FnMut() -> Result<Run, Failure>,
         mut reference: impl FnMut() -> Result<Run, Failure>,
     ) -> Result<Pairs, Failure> {
-        let mut pairs = Pairs {
-            ours: Vec::new(),
-            reference: Vec::new(),
-        };
+        let mut pairs = Pairs { ours: Vec::new(), reference: Vec::new() };
         for _ in 0..self.runs {
             pairs.reference.push(reference()?);
             pairs.ours.push(ours()?);
@@ -50,10 +47,7 @@ impl Setting<'_> {
         args: &[&str],
     ) -> Result<Run, Failure> {
         let mut command = script.command(&self.programs.bench()?);
-        run(
-            command.arg(mode).arg(self.programs.fakecli()?).args(args),
-            "",
-        )
+        run(command.arg(mode).arg(self.programs.fakecli()?).args(args), "")
     }
 }
 
@@ -61,24 +55,13 @@ impl Pairs {
     pub(super) fn cpu(&self) -> Cost {
         let of =
             |runs: &[Run]| median(runs.iter().map(|run| run.cpu.as_secs_f64() * 1e3).collect());
-        Cost {
-            ours_ms: of(&self.ours),
-            reference_ms: of(&self.reference),
-        }
+        Cost { ours_ms: of(&self.ours), reference_ms: of(&self.reference) }
     }
 
     pub(super) fn wall(&self) -> Cost {
-        let of = |runs: &[Run]| {
-            median(
-                runs.iter()
-                    .map(|run| run.wall.as_secs_f64() * 1e3)
-                    .collect(),
-            )
-        };
-        Cost {
-            ours_ms: of(&self.ours),
-            reference_ms: of(&self.reference),
-        }
+        let of =
+            |runs: &[Run]| median(runs.iter().map(|run| run.wall.as_secs_f64() * 1e3).collect());
+        Cost { ours_ms: of(&self.ours), reference_ms: of(&self.reference) }
     }
 
     pub(super) fn row(
@@ -87,12 +70,7 @@ impl Pairs {
         what: impl Into<String>,
         unit: &'static str,
     ) -> RowOf<'_> {
-        RowOf {
-            pairs: self,
-            line,
-            what: what.into(),
-            unit,
-        }
+        RowOf { pairs: self, line, what: what.into(), unit }
     }
 }
 
@@ -119,11 +97,7 @@ impl RowOf<'_> {
         figure: &Figure,
         target: Target,
     ) -> Result<Row, Failure> {
-        let all = |runs: &[Run]| {
-            runs.iter()
-                .map(&value)
-                .collect::<Result<Vec<f64>, Failure>>()
-        };
+        let all = |runs: &[Run]| runs.iter().map(&value).collect::<Result<Vec<f64>, Failure>>();
         let runs = all(&self.pairs.ours)?;
         let ours = median(runs.clone());
         let reference = median(all(&self.pairs.reference)?);
@@ -154,10 +128,7 @@ pub(super) fn repeated(
     times: usize,
     mut pair: impl FnMut() -> Result<(Run, Run), Failure>,
 ) -> Result<Pairs, Failure> {
-    let mut pairs = Pairs {
-        ours: Vec::new(),
-        reference: Vec::new(),
-    };
+    let mut pairs = Pairs { ours: Vec::new(), reference: Vec::new() };
     for _ in 0..setting.runs {
         let (mut ours, mut reference) = (Vec::new(), Vec::new());
         for _ in 0..times {

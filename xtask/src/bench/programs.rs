@@ -21,12 +21,7 @@ pub(crate) struct Programs<'a> {
 
 impl<'a> Programs<'a> {
     pub(crate) fn new(repository: &'a Repository) -> Self {
-        Self {
-            repository,
-            mia: OnceCell::new(),
-            bench: OnceCell::new(),
-            fakecli: OnceCell::new(),
-        }
+        Self { repository, mia: OnceCell::new(), bench: OnceCell::new(), fakecli: OnceCell::new() }
     }
 
     /// The product. Built by itself, so that no other crate adds features to it.
@@ -61,26 +56,13 @@ impl<'a> Programs<'a> {
 
 /// Builds one program and returns where cargo says that it is.
 fn build(repository: &Repository, package: &str, program: &str) -> Result<PathBuf, Failure> {
-    let args = [
-        "build",
-        "--locked",
-        "--release",
-        "--quiet",
-        "--message-format=json",
-    ];
+    let args = ["build", "--locked", "--release", "--quiet", "--message-format=json"];
     let mut command = repository.cargo(args);
-    command
-        .args(["--package", package, "--bin", program])
-        .stderr(Stdio::inherit());
-    let output = command
-        .output()
-        .map_err(|error| format!("can't run cargo: {error}"))?;
+    command.args(["--package", package, "--bin", program]).stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| format!("can't run cargo: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
-        for message in text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        {
+        for message in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             if let Some(rendered) = message.pointer("/message/rendered").and_then(Value::as_str) {
                 eprint!("{rendered}");
             }
@@ -89,11 +71,7 @@ fn build(repository: &Repository, package: &str, program: &str) -> Result<PathBu
     }
     text.lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| {
-            message
-                .pointer("/target/name")
-                .is_some_and(|name| name == program)
-        })
+        .filter(|message| message.pointer("/target/name").is_some_and(|name| name == program))
         .find_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
         .ok_or_else(|| format!("cargo did not say where {program} is").into())
 }

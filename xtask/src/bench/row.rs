@@ -97,15 +97,7 @@ impl Row {
 
 /// The table of all rows, as Markdown that is also readable as it is.
 pub(crate) fn table(rows: &[Row]) -> String {
-    let head = [
-        "line",
-        "what",
-        "ours",
-        "reference",
-        "figure, target, met",
-        "CPU ms",
-        "wall ms",
-    ];
+    let head = ["line", "what", "ours", "reference", "figure, target, met", "CPU ms", "wall ms"];
     let mut cells = vec![head.map(str::to_owned)];
     cells.extend(rows.iter().map(Row::cells));
     let mut widths = [3_usize; 7];
@@ -134,10 +126,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
 /// Everything as JSON.
 pub(crate) fn report(repository: &Repository, rows: &[Row], runs: u32) -> Result<Value, Failure> {
     let commit = run(repository.command("git").args(["rev-parse", "HEAD"]));
-    let commit = commit
-        .ok()
-        .filter(|said| said.ok())
-        .map(|said| said.stdout.trim().to_owned());
+    let commit = commit.ok().filter(|said| said.ok()).map(|said| said.stdout.trim().to_owned());
     let mut list = Vec::new();
     for row in rows {
         let mut value = serde_json::to_value(row)?;
@@ -161,9 +150,7 @@ fn short(value: f64) -> String {
     };
     let text = format!("{value:.digits$}");
     // Groups of three, as in 1,234,567.
-    let (sign, rest) = text
-        .strip_prefix('-')
-        .map_or(("", text.as_str()), |rest| ("-", rest));
+    let (sign, rest) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, ""), |(w, f)| (w, f));
     let mut grouped = String::new();
     for (place, digit) in whole.chars().enumerate() {

@@ -74,10 +74,7 @@ pub(super) fn tests_of(source: &str) -> impl Iterator<Item = &str> {
 fn function_name(line: &str) -> Option<&str> {
     let line = line.strip_prefix("pub ").unwrap_or(line);
     let line = line.strip_prefix("async ").unwrap_or(line);
-    line.strip_prefix("fn ")?
-        .split(['(', '<'])
-        .next()
-        .map(str::trim)
+    line.strip_prefix("fn ")?.split(['(', '<']).next().map(str::trim)
 }
 
 /// The clauses that a test's name begins with.
@@ -114,13 +111,7 @@ mod tests {
         let all: Vec<_> = clauses_of(spec).collect();
         let expected = [
             (m(1), "One `thing`.".to_owned()),
-            (
-                Clause {
-                    book: 'P',
-                    number: 150,
-                },
-                "a b c d e f g h i j k l m `n` …".to_owned(),
-            ),
+            (Clause { book: 'P', number: 150 }, "a b c d e f g h i j k l m `n` …".to_owned()),
         ];
         assert_eq!(all, expected);
     }
@@ -146,12 +137,7 @@ mod tests {
             fn m_006_helper() {}
         ";
         let names: Vec<_> = tests_of(source).collect();
-        let expected = [
-            "m_002_plain",
-            "m_003_async",
-            "m_004_property",
-            "m_005_one_line",
-        ];
+        let expected = ["m_002_plain", "m_003_async", "m_004_property", "m_005_one_line"];
         assert_eq!(names, expected);
     }
 

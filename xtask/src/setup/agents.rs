@@ -50,11 +50,7 @@ impl Agents {
     /// The names of the agents.
     fn names(&self) -> Vec<&str> {
         let project = self.lock.packages.get("");
-        project
-            .into_iter()
-            .flat_map(|p| p.dependencies.keys())
-            .map(String::as_str)
-            .collect()
+        project.into_iter().flat_map(|p| p.dependencies.keys()).map(String::as_str).collect()
     }
 
     /// The major version of node that all agents can live with.
@@ -76,11 +72,7 @@ impl Agents {
     /// not bring an optional one, such as the native program of an agent.
     fn missing(&self, repository: &Repository) -> Vec<&str> {
         let agents = repository.path("tests/agents");
-        let wanted = self
-            .lock
-            .packages
-            .iter()
-            .filter(|(_, package)| package.is_for_us());
+        let wanted = self.lock.packages.iter().filter(|(_, package)| package.is_for_us());
         wanted
             .map(|(folder, _)| folder.as_str())
             .filter(|folder| !agents.join(folder).join("package.json").is_file())
@@ -102,14 +94,10 @@ impl Agents {
             return Ok(agent_missing(&why, String::new()));
         }
         let mut command = repository.command("npm");
-        command
-            .args(["ci", "--prefer-offline"])
-            .current_dir(repository.path("tests/agents"));
+        command.args(["ci", "--prefer-offline"]).current_dir(repository.path("tests/agents"));
         if let Some(bin) = node_bin {
             let path = std::env::var_os("PATH").unwrap_or_default();
-            let folders = [PathBuf::from(bin)]
-                .into_iter()
-                .chain(std::env::split_paths(&path));
+            let folders = [PathBuf::from(bin)].into_iter().chain(std::env::split_paths(&path));
             command.env("PATH", std::env::join_paths(folders)?);
         }
         let said = run(&mut command)?;
@@ -124,10 +112,7 @@ impl Agents {
             return Ok(agent_missing(&why, said.all));
         }
         fs::write(repository.path(STAMP), &self.text)?;
-        Ok(Outcome {
-            summary: format!("installed: {names}"),
-            ..Outcome::passed()
-        })
+        Ok(Outcome { summary: format!("installed: {names}"), ..Outcome::passed() })
     }
 }
 
@@ -139,11 +124,7 @@ impl Package {
             "aarch64" => "arm64",
             other => other,
         };
-        let libc = if cfg!(target_env = "musl") {
-            "musl"
-        } else {
-            "glibc"
-        };
+        let libc = if cfg!(target_env = "musl") { "musl" } else { "glibc" };
         let fits = |list: &[String], ours: &str| list.is_empty() || list.iter().any(|x| x == ours);
         let everywhere = self.os.is_empty() && self.cpu.is_empty();
         if self.optional && everywhere {
@@ -156,13 +137,8 @@ impl Package {
 /// The lowest major version that a range such as `^20.19.0 || >=22.12.0` allows.
 fn oldest_major(range: &str) -> Option<u32> {
     let numbers = |part: &str| {
-        let digits = part
-            .trim()
-            .trim_start_matches(|c: char| !c.is_ascii_digit());
-        digits
-            .split(|c: char| !c.is_ascii_digit())
-            .next()
-            .and_then(|major| major.parse().ok())
+        let digits = part.trim().trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.split(|c: char| !c.is_ascii_digit()).next().and_then(|major| major.parse().ok())
     };
     range.split("||").filter_map(numbers).min()
 }
@@ -173,10 +149,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn agents(text: &str) -> Agents {
-        Agents {
-            text: text.to_owned(),
-            lock: serde_json::from_str(text).unwrap(),
-        }
+        Agents { text: text.to_owned(), lock: serde_json::from_str(text).unwrap() }
     }
 
     #[test]
@@ -191,12 +164,7 @@ mod tests {
         );
         assert_eq!(agents.names(), ["a", "b"]);
         assert_eq!(agents.node_major(), 20);
-        let ours: Vec<_> = agents
-            .lock
-            .packages
-            .iter()
-            .filter(|(_, p)| p.is_for_us())
-            .collect();
+        let ours: Vec<_> = agents.lock.packages.iter().filter(|(_, p)| p.is_for_us()).collect();
         let ours: Vec<_> = ours.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(ours, ["", "node_modules/a", "node_modules/b"]);
     }

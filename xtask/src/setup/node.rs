@@ -23,10 +23,7 @@ pub(super) struct Node {
 pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, Failure> {
     let wanted = agents.node_major();
     if major(repository, "node").is_some_and(|found| found >= wanted) {
-        return Ok(Node {
-            bin: None,
-            outcome: Outcome::passed(),
-        });
+        return Ok(Node { bin: None, outcome: Outcome::passed() });
     }
     // The package `node` is only a script that brings the one for the platform, and npm 11 runs
     // no scripts of packages.
@@ -35,58 +32,30 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         "aarch64" => "arm64",
         other => {
             let why = format!("node {wanted}: npm has none for {other}");
-            return Ok(Node {
-                bin: None,
-                outcome: agent_missing(&why, String::new()),
-            });
+            return Ok(Node { bin: None, outcome: agent_missing(&why, String::new()) });
         }
     };
     let package = format!("node-linux-{arch}");
-    let bin = repository
-        .path(FOLDER)
-        .join("node_modules")
-        .join(&package)
-        .join("bin");
+    let bin = repository.path(FOLDER).join("node_modules").join(&package).join("bin");
     let ours = || major(repository, bin.join("node")).is_some_and(|found| found >= wanted);
     if ours() {
-        return Ok(Node {
-            bin: Some(bin),
-            outcome: Outcome::passed(),
-        });
+        return Ok(Node { bin: Some(bin), outcome: Outcome::passed() });
     }
     if !on_path("npm") {
         let why = format!("node {wanted} or newer: there is no npm to bring it");
-        return Ok(Node {
-            bin: None,
-            outcome: agent_missing(&why, String::new()),
-        });
+        return Ok(Node { bin: None, outcome: agent_missing(&why, String::new()) });
     }
     let spec = format!("{package}@{wanted}");
     let said = run(repository
         .command("npm")
-        .args([
-            "install",
-            "--no-save",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-        ])
+        .args(["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"])
         .args(["--prefix", FOLDER, &spec]))?;
     if !said.ok() || !ours() {
         let why = format!("node {wanted}: npm could not install {spec}");
-        return Ok(Node {
-            bin: None,
-            outcome: agent_missing(&why, said.all),
-        });
+        return Ok(Node { bin: None, outcome: agent_missing(&why, said.all) });
     }
     let summary = format!("installed: {spec} from npm");
-    Ok(Node {
-        bin: Some(bin),
-        outcome: Outcome {
-            summary,
-            ..Outcome::passed()
-        },
-    })
+    Ok(Node { bin: Some(bin), outcome: Outcome { summary, ..Outcome::passed() } })
 }
 
 /// The major version of a node; none when it doesn't run.

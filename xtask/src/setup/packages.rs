@@ -13,27 +13,15 @@ struct Needed {
 /// What the tests themselves need.
 const ALWAYS: [Needed; 2] = [
     // The tests of the guide make repositories.
-    Needed {
-        program: "git",
-        packages: &["git"],
-    },
+    Needed { program: "git", packages: &["git"] },
     // SQLite is compiled with the crate that binds it.
-    Needed {
-        program: "cc",
-        packages: &["gcc", "libc6-dev"],
-    },
+    Needed { program: "cc", packages: &["gcc", "libc6-dev"] },
 ];
 
 /// What brings the agents.
 const FOR_AGENTS: [Needed; 2] = [
-    Needed {
-        program: "node",
-        packages: &["nodejs", "ca-certificates"],
-    },
-    Needed {
-        program: "npm",
-        packages: &["npm"],
-    },
+    Needed { program: "node", packages: &["nodejs", "ca-certificates"] },
+    Needed { program: "npm", packages: &["npm"] },
 ];
 
 /// Installs what is missing; what brings the agents only where they are not there yet.
@@ -44,15 +32,11 @@ pub(super) fn prepare(repository: &Repository, agents: bool) -> Result<Outcome, 
         return Ok(Outcome::passed());
     }
     let programs: Vec<&str> = missing.iter().map(|needed| needed.program).collect();
-    let packages: Vec<&str> = missing
-        .iter()
-        .flat_map(|needed| needed.packages.iter().copied())
-        .collect();
+    let packages: Vec<&str> =
+        missing.iter().flat_map(|needed| needed.packages.iter().copied()).collect();
     let what = format!("programs missing: {}", programs.join(", "));
     if !on_path("apt-get") {
-        return Ok(Outcome::skipped(format!(
-            "{what}; install them with this system's own tool"
-        )));
+        return Ok(Outcome::skipped(format!("{what}; install them with this system's own tool")));
     }
     let by_hand = format!("apt-get install {}", packages.join(" "));
     if !rustix::process::geteuid().is_root() {
@@ -74,13 +58,7 @@ pub(super) fn prepare(repository: &Repository, agents: bool) -> Result<Outcome, 
     }
     if !said.ok() {
         let why = format!("{what}; `{by_hand}` failed: {}", said.last_line());
-        return Ok(Outcome {
-            output: said.all,
-            ..Outcome::skipped(why)
-        });
+        return Ok(Outcome { output: said.all, ..Outcome::skipped(why) });
     }
-    Ok(Outcome {
-        summary: format!("installed: {}", packages.join(" ")),
-        ..Outcome::passed()
-    })
+    Ok(Outcome { summary: format!("installed: {}", packages.join(" ")), ..Outcome::passed() })
 }

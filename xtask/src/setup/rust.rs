@@ -20,23 +20,12 @@ pub(super) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
     let by_hand = format!("rustup component add {}", missing.join(" "));
     if !on_path("rustup") {
         let what = missing.join(", ");
-        return Ok(Outcome::skipped(format!(
-            "not installed: {what}; with rustup: {by_hand}"
-        )));
+        return Ok(Outcome::skipped(format!("not installed: {what}; with rustup: {by_hand}")));
     }
-    let said = run(repository
-        .command("rustup")
-        .args(["component", "add"])
-        .args(&missing))?;
+    let said = run(repository.command("rustup").args(["component", "add"]).args(&missing))?;
     if !said.ok() {
         let why = format!("`{by_hand}` failed: {}", said.last_line());
-        return Ok(Outcome {
-            output: said.all,
-            ..Outcome::skipped(why)
-        });
+        return Ok(Outcome { output: said.all, ..Outcome::skipped(why) });
     }
-    Ok(Outcome {
-        summary: format!("added: {}", missing.join(" ")),
-        ..Outcome::passed()
-    })
+    Ok(Outcome { summary: format!("added: {}", missing.join(" ")), ..Outcome::passed() })
 }

@@ -17,10 +17,7 @@ pub(super) fn fmt(repository: &Repository) -> Result<Outcome, Failure> {
         return Ok(Outcome::passed());
     }
     let hint = "not formatted; `cargo fmt --all` mends it";
-    Ok(Outcome {
-        summary: hint.to_owned(),
-        ..Outcome::failed(said.all)
-    })
+    Ok(Outcome { summary: hint.to_owned(), ..Outcome::failed(said.all) })
 }
 
 /// Clippy has nothing to say.
@@ -28,15 +25,8 @@ pub(super) fn clippy(repository: &Repository) -> Result<Outcome, Failure> {
     if !has(repository, "clippy")? {
         return Ok(Outcome::skipped("clippy is not installed"));
     }
-    let args = [
-        "clippy",
-        "--locked",
-        "--workspace",
-        "--all-targets",
-        "--keep-going",
-        "--quiet",
-        "--",
-    ];
+    let args =
+        ["clippy", "--locked", "--workspace", "--all-targets", "--keep-going", "--quiet", "--"];
     verdict(repository.cargo(args).args(["-D", "warnings"]))
 }
 
@@ -52,37 +42,18 @@ pub(super) fn deny(repository: &Repository) -> Result<Outcome, Failure> {
     if !has(repository, "deny")? {
         return Ok(Outcome::skipped("cargo-deny is not installed"));
     }
-    let args = [
-        "deny",
-        "--locked",
-        "--workspace",
-        "check",
-        "bans",
-        "licenses",
-        "sources",
-    ];
+    let args = ["deny", "--locked", "--workspace", "check", "bans", "licenses", "sources"];
     verdict(&mut repository.cargo(args))
 }
 
 /// No aws-lc, which takes minutes to build.
 pub(super) fn tree(repository: &Repository) -> Result<Outcome, Failure> {
-    let args = [
-        "tree",
-        "--locked",
-        "--workspace",
-        "--all-features",
-        "--invert",
-        "aws-lc-sys",
-    ];
+    let args = ["tree", "--locked", "--workspace", "--all-features", "--invert", "aws-lc-sys"];
     let said = run(&mut repository.cargo(args))?;
     let absent = !said.ok() && said.all.contains("did not match any packages");
     // The lock file may name it for another platform.
     let unused = said.ok() && said.stdout.trim().is_empty();
-    Ok(if absent || unused {
-        Outcome::passed()
-    } else {
-        Outcome::failed(said.all)
-    })
+    Ok(if absent || unused { Outcome::passed() } else { Outcome::failed(said.all) })
 }
 
 /// Whether cargo has this command.
@@ -92,9 +63,5 @@ fn has(repository: &Repository, command: &str) -> Result<bool, Failure> {
 
 fn verdict(command: &mut Command) -> Result<Outcome, Failure> {
     let said = run(command)?;
-    Ok(if said.ok() {
-        Outcome::passed()
-    } else {
-        Outcome::failed(said.all)
-    })
+    Ok(if said.ok() { Outcome::passed() } else { Outcome::failed(said.all) })
 }

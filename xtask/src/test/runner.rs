@@ -17,83 +17,34 @@ pub(super) fn build(repository: &Repository) -> Result<Outcome, Failure> {
     let said = if has_nextest(repository)? {
         run(&mut repository.cargo(["nextest", "run", "--locked", "--workspace", "--no-run"]))?
     } else {
-        let args = [
-            "test",
-            "--locked",
-            "--workspace",
-            "--all-targets",
-            "--no-run",
-            "--quiet",
-        ];
+        let args = ["test", "--locked", "--workspace", "--all-targets", "--no-run", "--quiet"];
         run(&mut repository.cargo(args))?
     };
-    Ok(if said.ok() {
-        Outcome::passed()
-    } else {
-        Outcome::failed(said.all)
-    })
+    Ok(if said.ok() { Outcome::passed() } else { Outcome::failed(said.all) })
 }
 
 /// Runs all tests, or those whose name contains the filter.
 pub(super) fn tests(repository: &Repository, filter: Option<&str>) -> Result<Outcome, Failure> {
     if has_nextest(repository)? {
-        let args = [
-            "nextest",
-            "run",
-            "--locked",
-            "--workspace",
-            "--no-fail-fast",
-        ];
+        let args = ["nextest", "run", "--locked", "--workspace", "--no-fail-fast"];
         let mut command = repository.cargo(args);
         command
-            .args([
-                "--color",
-                "never",
-                "--status-level",
-                "pass",
-                "--final-status-level",
-                "none",
-            ])
-            .args([
-                "--success-output",
-                "immediate",
-                "--failure-output",
-                "immediate",
-            ])
+            .args(["--color", "never", "--status-level", "pass", "--final-status-level", "none"])
+            .args(["--success-output", "immediate", "--failure-output", "immediate"])
             .args(filter);
         let said = run(&mut command)?;
-        return Ok(finish(
-            read_nextest(&said.all, filter.is_some()),
-            said,
-            "nextest",
-        ));
+        return Ok(finish(read_nextest(&said.all, filter.is_some()), said, "nextest"));
     }
-    let args = [
-        "test",
-        "--locked",
-        "--workspace",
-        "--all-targets",
-        "--no-fail-fast",
-        "--",
-    ];
+    let args = ["test", "--locked", "--workspace", "--all-targets", "--no-fail-fast", "--"];
     let mut command = repository.cargo(args);
-    command
-        .args(filter)
-        .args(["--color", "never", "--show-output"]);
+    command.args(filter).args(["--color", "never", "--show-output"]);
     let said = run(&mut command)?;
     Ok(finish(read_cargo_test(&said.all), said, "cargo test"))
 }
 
 /// Runs all examples in the documentation.
 pub(super) fn doctests(repository: &Repository) -> Result<Outcome, Failure> {
-    let args = [
-        "test",
-        "--locked",
-        "--workspace",
-        "--doc",
-        "--no-fail-fast",
-        "--",
-    ];
+    let args = ["test", "--locked", "--workspace", "--doc", "--no-fail-fast", "--"];
     let said = run(repository.cargo(args).args(["--color", "never"]))?;
     Ok(finish(read_cargo_test(&said.all), said, ""))
 }
@@ -127,21 +78,10 @@ fn finish(report: Report, said: Said, runner: &str) -> Outcome {
         // It did not get to the tests, or ended in some other way.
         counts.failed = 1;
     }
-    let by = if runner.is_empty() {
-        String::new()
-    } else {
-        format!(" ({runner})")
-    };
+    let by = if runner.is_empty() { String::new() } else { format!(" ({runner})") };
     let notes = report.skipped.into_iter();
-    let notes = notes
-        .map(|(why, count)| format!("skipped {count}: {why}"))
-        .collect();
-    Outcome {
-        counts,
-        summary: format!("{counts}{by}"),
-        notes,
-        output: report.text,
-    }
+    let notes = notes.map(|(why, count)| format!("skipped {count}: {why}")).collect();
+    Outcome { counts, summary: format!("{counts}{by}"), notes, output: report.text }
 }
 
 /// Reads the output of `cargo nextest run --status-level pass --success-output immediate`.
@@ -164,9 +104,7 @@ fn read_nextest(output: &str, filtered: bool) -> Report {
         {
             report.skip(reason);
         }
-        if let Some((_, summary)) = line
-            .split_once("tests run: ")
-            .or(line.split_once("test run: "))
+        if let Some((_, summary)) = line.split_once("tests run: ").or(line.split_once("test run: "))
             && line.trim_start().starts_with("Summary")
         {
             report.counts = nextest_counts(summary);
@@ -294,18 +232,8 @@ error: test run failed
     #[test]
     fn nextest_is_read() {
         let report = read_nextest(NEXTEST, false);
-        assert_eq!(
-            report.counts,
-            Counts {
-                passed: 2,
-                failed: 2,
-                skipped: 1
-            }
-        );
-        assert_eq!(
-            report.skipped,
-            [("real agent x: not there".to_owned(), 1)].into()
-        );
+        assert_eq!(report.counts, Counts { passed: 2, failed: 2, skipped: 1 });
+        assert_eq!(report.skipped, [("real agent x: not there".to_owned(), 1)].into());
         let kept: Vec<_> = report.text.lines().filter_map(nextest_status).collect();
         assert_eq!(kept, ["FAIL", "TIMEOUT"]);
         assert!(report.text.contains("where it failed"));
@@ -357,18 +285,8 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 7 filtered out; fini
     #[test]
     fn cargo_test_is_read() {
         let report = read_cargo_test(CARGO_TEST);
-        assert_eq!(
-            report.counts,
-            Counts {
-                passed: 3,
-                failed: 1,
-                skipped: 1
-            }
-        );
-        assert_eq!(
-            report.skipped,
-            [("real agent x: not there".to_owned(), 2)].into()
-        );
+        assert_eq!(report.counts, Counts { passed: 3, failed: 1, skipped: 1 });
+        assert_eq!(report.skipped, [("real agent x: not there".to_owned(), 2)].into());
         assert!(report.text.contains("where it failed"));
         assert!(!report.text.contains("not there"));
     }

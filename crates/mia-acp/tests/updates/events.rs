@@ -87,11 +87,7 @@ fn m_005_a_tool_result_is_the_last_update_of_its_call() {
 
 #[test]
 fn m_005_what_acp_has_no_word_for_rides_in_the_meta() {
-    let token = EventBody::Token {
-        text: "a".into(),
-        parent_id: Some("c1".into()),
-        raw: None,
-    };
+    let token = EventBody::Token { text: "a".into(), parent_id: Some("c1".into()), raw: None };
     let expected = json!({
         "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "a"},
         "_meta": {"mia": {"type": "token", "parent_id": "c1"}},

@@ -1,6 +1,5 @@
 //! Events and updates for the property tests.
 
-
 use mia_api::{
     Attempt, Cause, ContextUsage, DispatchResult, ErrorCode, EventBody, Location, NoticeKind,
     OptionKind, Partial, PermissionOption, PermissionRequest, PermissionResolution, Phase,
@@ -117,20 +116,13 @@ fn tool_status() -> BoxedStrategy<ToolStatus> {
 }
 
 fn usage() -> BoxedStrategy<Usage> {
-    (
-        any::<u64>(),
-        any::<u64>(),
-        of(any::<u64>()),
-        of(any::<u64>()),
-    )
-        .prop_map(
-            |(input_tokens, output_tokens, cache_creation, cache_read)| Usage {
-                input_tokens,
-                output_tokens,
-                cache_creation,
-                cache_read,
-            },
-        )
+    (any::<u64>(), any::<u64>(), of(any::<u64>()), of(any::<u64>()))
+        .prop_map(|(input_tokens, output_tokens, cache_creation, cache_read)| Usage {
+            input_tokens,
+            output_tokens,
+            cache_creation,
+            cache_read,
+        })
         .boxed()
 }
 
@@ -147,47 +139,27 @@ fn tool_call() -> BoxedStrategy<ToolCallInfo> {
         (text(), of(text()), text(), text(), tool_kind()),
         (json_value(), vec(location, 0..3), original()),
     )
-        .prop_map(
-            |((id, parent_id, name, title, kind), (input, locations, raw))| ToolCallInfo {
-                id,
-                parent_id,
-                name,
-                title,
-                kind,
-                input,
-                locations,
-                raw,
-            },
-        )
+        .prop_map(|((id, parent_id, name, title, kind), (input, locations, raw))| ToolCallInfo {
+            id,
+            parent_id,
+            name,
+            title,
+            kind,
+            input,
+            locations,
+            raw,
+        })
         .boxed()
 }
 
 fn error() -> BoxedStrategy<PluginError> {
-    let partial = (text(), of(usage()), of(text())).prop_map(|(content, usage, session_id)| {
-        Box::new(Partial {
-            content,
-            usage,
-            session_id,
-        })
-    });
+    let partial = (text(), of(usage()), of(text()))
+        .prop_map(|(content, usage, session_id)| Box::new(Partial { content, usage, session_id }));
     (
+        (prop::sample::select(ErrorCode::ALL.to_vec()), text(), text(), of(text())),
         (
-            prop::sample::select(ErrorCode::ALL.to_vec()),
-            text(),
-            text(),
-            of(text()),
-        ),
-        (
-            of(prop::sample::select(vec![
-                Phase::Start,
-                Phase::Stall,
-                Phase::Queue,
-            ])),
-            of(prop::sample::select(vec![
-                Cause::RateLimited,
-                Cause::Panic,
-                Cause::Requested,
-            ])),
+            of(prop::sample::select(vec![Phase::Start, Phase::Stall, Phase::Queue])),
+            of(prop::sample::select(vec![Cause::RateLimited, Cause::Panic, Cause::Requested])),
             of(any::<i32>()),
             of(any::<i32>()),
         ),
@@ -219,20 +191,8 @@ fn result() -> BoxedStrategy<DispatchResult> {
     let attempt = (text(), of(error().prop_map(Box::new)))
         .prop_map(|(plugin, error)| Attempt { plugin, error });
     (
-        (
-            text(),
-            of(usage()),
-            of(text()),
-            vec(tool_call(), 0..2),
-            any::<u64>(),
-        ),
-        (
-            text(),
-            of(text()),
-            of(number()),
-            vec(attempt, 0..2),
-            vec(text(), 0..2),
-        ),
+        (text(), of(usage()), of(text()), vec(tool_call(), 0..2), any::<u64>()),
+        (text(), of(text()), of(number()), vec(attempt, 0..2), vec(text(), 0..2)),
         (any::<bool>(), vec(text(), 0..2)),
     )
         .prop_map(
@@ -274,27 +234,11 @@ fn said() -> BoxedStrategy<EventBody> {
             raw
         }),
         tool_call().prop_map(EventBody::ToolCall),
-        (
-            text(),
-            of(tool_status()),
-            vec(tool_content(), 0..3),
-            original()
-        )
-            .prop_map(|(id, status, content, raw)| EventBody::ToolUpdate {
-                id,
-                status,
-                content,
-                raw
-            }),
-        (
-            text(),
-            text(),
-            text(),
-            any::<bool>(),
-            any::<bool>(),
-            any::<u64>()
-        )
-            .prop_map(|(id, name, output, is_error, truncated, duration_ms)| {
+        (text(), of(tool_status()), vec(tool_content(), 0..3), original()).prop_map(
+            |(id, status, content, raw)| EventBody::ToolUpdate { id, status, content, raw }
+        ),
+        (text(), text(), text(), any::<bool>(), any::<bool>(), any::<u64>()).prop_map(
+            |(id, name, output, is_error, truncated, duration_ms)| {
                 EventBody::ToolResult(ToolResultInfo {
                     id,
                     name,
@@ -303,42 +247,28 @@ fn said() -> BoxedStrategy<EventBody> {
                     truncated,
                     duration_ms,
                 })
-            }),
+            }
+        ),
         (vec(plan_entry(), 0..3), original())
             .prop_map(|(entries, raw)| EventBody::Plan { entries, raw }),
-        (
-            of(usage()),
-            of((any::<u64>(), any::<u64>())),
-            of(number()),
-            original()
-        )
-            .prop_map(|(tokens, context, cost_usd, raw)| EventBody::Usage {
+        (of(usage()), of((any::<u64>(), any::<u64>())), of(number()), original()).prop_map(
+            |(tokens, context, cost_usd, raw)| EventBody::Usage {
                 tokens,
                 context: context.map(|(used, size)| ContextUsage { used, size }),
                 cost_usd,
                 raw,
-            }),
+            }
+        ),
     ]
     .boxed()
 }
 
 fn plan_entry() -> BoxedStrategy<PlanEntry> {
     let word = |words: [&str; 3]| {
-        prop_oneof![
-            prop::sample::select(words.map(str::to_owned).to_vec()),
-            text()
-        ]
+        prop_oneof![prop::sample::select(words.map(str::to_owned).to_vec()), text()]
     };
-    (
-        text(),
-        word(["high", "medium", "low"]),
-        word(["pending", "in_progress", "completed"]),
-    )
-        .prop_map(|(content, priority, status)| PlanEntry {
-            content,
-            priority,
-            status,
-        })
+    (text(), word(["high", "medium", "low"]), word(["pending", "in_progress", "completed"]))
+        .prop_map(|(content, priority, status)| PlanEntry { content, priority, status })
         .boxed()
 }
 

@@ -11,16 +11,8 @@ fn table() -> Vec<(&'static str, bool, Value)> {
     let text = json!({"type": "text", "text": "hello"});
     let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
     vec![
-        (
-            "other",
-            true,
-            json!({"sessionUpdate": "user_message_chunk", "content": text}),
-        ),
-        (
-            "token",
-            true,
-            json!({"sessionUpdate": "agent_message_chunk", "content": text}),
-        ),
+        ("other", true, json!({"sessionUpdate": "user_message_chunk", "content": text})),
+        ("token", true, json!({"sessionUpdate": "agent_message_chunk", "content": text})),
         (
             "token",
             false,
@@ -37,16 +29,8 @@ fn table() -> Vec<(&'static str, bool, Value)> {
                 "content": {"type": "text", "text": "a", "annotations": {"audience": ["user"]}},
             }),
         ),
-        (
-            "other",
-            true,
-            json!({"sessionUpdate": "agent_message_chunk", "content": image}),
-        ),
-        (
-            "thought",
-            true,
-            json!({"sessionUpdate": "agent_thought_chunk", "content": text}),
-        ),
+        ("other", true, json!({"sessionUpdate": "agent_message_chunk", "content": image})),
+        ("thought", true, json!({"sessionUpdate": "agent_thought_chunk", "content": text})),
         (
             "tool_call",
             true,
@@ -116,11 +100,7 @@ fn table() -> Vec<(&'static str, bool, Value)> {
                 "type": "markdown", "planId": "p", "content": "# Plan",
             }}),
         ),
-        (
-            "other",
-            true,
-            json!({"sessionUpdate": "plan_removed", "planId": "p"}),
-        ),
+        ("other", true, json!({"sessionUpdate": "plan_removed", "planId": "p"})),
         (
             "other",
             true,
@@ -128,11 +108,7 @@ fn table() -> Vec<(&'static str, bool, Value)> {
                 {"name": "web", "description": "Searches", "input": {"hint": "query"}},
             ]}),
         ),
-        (
-            "other",
-            true,
-            json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}),
-        ),
+        ("other", true, json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"})),
         (
             "other",
             true,
@@ -156,11 +132,7 @@ fn table() -> Vec<(&'static str, bool, Value)> {
                 "cost": {"amount": 0.25, "currency": "USD"},
             }),
         ),
-        (
-            "usage",
-            true,
-            json!({"sessionUpdate": "usage_update", "used": 10, "size": u64::MAX}),
-        ),
+        ("usage", true, json!({"sessionUpdate": "usage_update", "used": 10, "size": u64::MAX})),
         (
             "usage",
             false,
@@ -190,11 +162,7 @@ fn table() -> Vec<(&'static str, bool, Value)> {
                 "sessionUpdate": "compaction_summary_chunk", "compactionId": "k", "content": text,
             }),
         ),
-        (
-            "other",
-            true,
-            json!({"sessionUpdate": "subagent_update", "sessionId": "s2"}),
-        ),
+        ("other", true, json!({"sessionUpdate": "subagent_update", "sessionId": "s2"})),
         (
             "other",
             true,
@@ -215,13 +183,9 @@ fn table() -> Vec<(&'static str, bool, Value)> {
 /// The variants that the schema crate reads, in its own words: a new one breaks the table test.
 fn variants_of_the_schema() -> Vec<String> {
     let unknown = json!({"sessionUpdate": "no such variant"});
-    let error = serde_json::from_value::<SessionUpdate>(unknown)
-        .unwrap_err()
-        .to_string();
+    let error = serde_json::from_value::<SessionUpdate>(unknown).unwrap_err().to_string();
     let (_, list) = error.split_once("expected one of ").unwrap();
-    list.split(", ")
-        .map(|name| name.trim_matches('`').to_owned())
-        .collect()
+    list.split(", ").map(|name| name.trim_matches('`').to_owned()).collect()
 }
 
 #[test]

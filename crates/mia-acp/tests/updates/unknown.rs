@@ -10,12 +10,7 @@ fn m_005_an_unknown_variant_stays_as_it_is() {
     let update =
         json!({"sessionUpdate": "of_tomorrow", "n": 12345678901234567890_u64, "x": [null]});
     let event = from_update(&update);
-    assert_eq!(
-        event,
-        EventBody::Other {
-            raw: update.clone()
-        }
-    );
+    assert_eq!(event, EventBody::Other { raw: update.clone() });
     assert_eq!(to_update(&event).unwrap(), update);
 }
 
@@ -32,12 +27,7 @@ fn m_005_unknown_members_and_words_are_kept() {
 
 #[test]
 fn m_005_what_is_no_update_is_found_in_the_meta() {
-    for raw in [
-        Value::Null,
-        json!(5),
-        json!({"type": "system"}),
-        json!({"sessionUpdate": 5}),
-    ] {
+    for raw in [Value::Null, json!(5), json!({"type": "system"}), json!({"sessionUpdate": 5})] {
         let event = from_update(&raw);
         assert_eq!(event, EventBody::Other { raw: raw.clone() });
         let update = to_update(&event).unwrap();

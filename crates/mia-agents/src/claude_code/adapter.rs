@@ -91,9 +91,7 @@ impl CliAdapter for ClaudeCode {
             // `--permission-mode plan` is not read-only: it asks, and writes if allowed. An
             // allow-list of tools is; MCP servers of the user could write too.
             Some(PermissionPolicy::ReadOnly) => {
-                launch
-                    .arg("--tools=Read,Grep,Glob")
-                    .arg("--strict-mcp-config");
+                launch.arg("--tools=Read,Grep,Glob").arg("--strict-mcp-config");
             }
             Some(PermissionPolicy::Edit) => {
                 launch.arg("--permission-mode=acceptEdits");
@@ -107,14 +105,10 @@ impl CliAdapter for ClaudeCode {
         }
         // Else sub-agents and long commands go on after the first `result`, which is then not the
         // answer.
-        launch
-            .env
-            .push(("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into()));
+        launch.env.push(("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS".into(), "1".into()));
         // What a sub-agent says in the foreground is else not printed. The option of the same
         // meaning would stop versions that don't know it.
-        launch
-            .env
-            .push(("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT".into(), "1".into()));
+        launch.env.push(("CLAUDE_CODE_FORWARD_SUBAGENT_TEXT".into(), "1".into()));
         let mut content = vec![json!({"type": "text", "text": call.prompt})];
         for image in call.images {
             let source =
@@ -219,10 +213,7 @@ impl ClaudeCode {
                     (Some(attempt), Some(max)) => format!(" (retry {attempt} of {max})"),
                     _ => String::new(),
                 };
-                out.notice(
-                    NoticeKind::Retry,
-                    format!("{what}; claude tries again{tries}"),
-                );
+                out.notice(NoticeKind::Retry, format!("{what}; claude tries again{tries}"));
             }
             Some("permission_denied") => {
                 let tool = line.tool_name.as_ref().map_or("a tool", |t| t.0.as_ref());

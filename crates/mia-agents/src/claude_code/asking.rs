@@ -33,21 +33,13 @@ impl ClaudeCode {
             }));
             return Ok(());
         }
-        let input: Value = request
-            .input
-            .map_or(Ok(Value::Null), |i| serde_json::from_str(i.get()))?;
+        let input: Value =
+            request.input.map_or(Ok(Value::Null), |i| serde_json::from_str(i.get()))?;
         if self.allow_all {
-            respond(
-                out,
-                &id.0,
-                json!({"behavior": "allow", "updatedInput": input}),
-            );
+            respond(out, &id.0, json!({"behavior": "allow", "updatedInput": input}));
             return Ok(());
         }
-        let tool = request
-            .tool_name
-            .map(|t| t.0.into_owned())
-            .unwrap_or_default();
+        let tool = request.tool_name.map(|t| t.0.into_owned()).unwrap_or_default();
         let always = session_only(request.permission_suggestions.unwrap_or_default());
         let mut options = vec![option("allow_once", "Allow", OptionKind::AllowOnce)];
         if always.as_array().is_some_and(|a| !a.is_empty()) {
@@ -57,15 +49,11 @@ impl ClaudeCode {
         options.push(option("reject_once", "Deny", OptionKind::RejectOnce));
         out.ask(PermissionRequest {
             id: id.0.clone().into_owned(),
-            tool_call_id: request
-                .tool_use_id
-                .map(|t| t.0.into_owned())
-                .unwrap_or_default(),
+            tool_call_id: request.tool_use_id.map(|t| t.0.into_owned()).unwrap_or_default(),
             title: title(&tool, &input),
             options,
         });
-        self.asked
-            .insert(id.0.clone().into_owned(), Asked { input, always });
+        self.asked.insert(id.0.clone().into_owned(), Asked { input, always });
         Ok(())
     }
 }
@@ -76,11 +64,7 @@ pub(super) fn respond(out: &mut Out, request: &str, answer: Value) {
 }
 
 fn option(id: &str, name: &str, kind: OptionKind) -> PermissionOption {
-    PermissionOption {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        kind,
-    }
+    PermissionOption { id: id.to_owned(), name: name.to_owned(), kind }
 }
 
 /// What "always" may change. A suggestion with the destination `localSettings` would write a file

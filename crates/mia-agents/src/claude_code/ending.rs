@@ -25,15 +25,8 @@ impl ClaudeCode {
             out.session(&id.0);
         }
         self.usage(line, out);
-        for denial in line
-            .permission_denials
-            .as_ref()
-            .map_or(&[][..], Vec::as_slice)
-        {
-            let tool = denial
-                .get("tool_name")
-                .and_then(Value::as_str)
-                .unwrap_or("a tool");
+        for denial in line.permission_denials.as_ref().map_or(&[][..], Vec::as_slice) {
+            let tool = denial.get("tool_name").and_then(Value::as_str).unwrap_or("a tool");
             let input = denial.get("tool_input").unwrap_or(&Value::Null);
             out.warn(format!("not allowed: {}", title(tool, input)));
         }
@@ -63,10 +56,7 @@ impl ClaudeCode {
     /// twice; `total_cost_usd` is cumulative over the session. `model_usage_since_last_result` is
     /// right in both, where there is one.
     fn usage(&self, line: &Line<'_>, out: &mut Out) {
-        let models = line
-            .model_usage_since_last_result
-            .as_ref()
-            .filter(|m| !m.is_empty());
+        let models = line.model_usage_since_last_result.as_ref().filter(|m| !m.is_empty());
         let usage = match (models, &line.usage) {
             (Some(models), _) => {
                 out.cost(models.values().filter_map(|m| m.cost).sum());
@@ -107,16 +97,8 @@ impl ClaudeCode {
         out: &Out,
     ) -> PluginError {
         let kind = self.failure.as_deref().unwrap_or("");
-        if line
-            .terminal_reason
-            .as_ref()
-            .is_some_and(|r| r.0.starts_with("aborted"))
-        {
-            return out.error(
-                ErrorCode::Aborted,
-                Cause::Requested,
-                "claude was interrupted",
-            );
+        if line.terminal_reason.as_ref().is_some_and(|r| r.0.starts_with("aborted")) {
+            return out.error(ErrorCode::Aborted, Cause::Requested, "claude was interrupted");
         }
         let cause = match line.api_error_status {
             Some(401 | 403) => Cause::Authentication,
@@ -130,11 +112,7 @@ impl ClaudeCode {
             None if text.starts_with("Prompt is too long") => Cause::TooLong,
             None if subtype == "success" => Cause::Connection,
             None => {
-                let said = if errors.is_empty() {
-                    text.to_owned()
-                } else {
-                    errors.join("; ")
-                };
+                let said = if errors.is_empty() { text.to_owned() } else { errors.join("; ") };
                 let message = format!("claude could not go on ({subtype}): {said}");
                 return out.error(ErrorCode::Unknown, Cause::NoResult, message);
             }

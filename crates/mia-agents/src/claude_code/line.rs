@@ -13,9 +13,7 @@ pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The text in a member whose type differs from line to line.
 pub(super) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Text<'_>>(raw.get())
-        .ok()
-        .map(|text| text.0)
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
 }
 
 /// One line. Its `type` may stand anywhere in it. Members of all types are side by side, for the

@@ -58,10 +58,7 @@ impl ClaudeCode {
                 }
             }
             "message_start" if parent.is_none() => {
-                let id = event
-                    .message
-                    .as_ref()
-                    .and_then(|message| message.id.as_ref());
+                let id = event.message.as_ref().and_then(|message| message.id.as_ref());
                 self.next_message(id.map(|id| id.0.as_ref()), false, out);
             }
             "content_block_start" if parent.is_none() => self.telling.streamed = 0,
@@ -81,10 +78,7 @@ impl ClaudeCode {
             out.restart_message();
         }
         if last.thoughts && !last.whole {
-            out.notice(
-                NoticeKind::Retry,
-                "claude's message was cut; it may think the same again",
-            );
+            out.notice(NoticeKind::Retry, "claude's message was cut; it may think the same again");
         }
         self.telling.id = id.map(str::to_owned);
         self.telling.whole = whole;

@@ -45,9 +45,8 @@ pub(super) fn tool_use(
     parent: Option<&str>,
     out: &mut Out,
 ) {
-    let input: Value = input
-        .and_then(|i| serde_json::from_str(i.get()).ok())
-        .unwrap_or(Value::Null);
+    let input: Value =
+        input.and_then(|i| serde_json::from_str(i.get()).ok()).unwrap_or(Value::Null);
     if name == "TodoWrite" && parent.is_none() {
         out.plan(plan(&input));
     }
@@ -57,13 +56,7 @@ pub(super) fn tool_use(
     out.tool_call(ToolCallInfo {
         title: title(&name, &input),
         kind: kind(&name),
-        locations: path
-            .map(|p| Location {
-                path: p.to_owned(),
-                line: None,
-            })
-            .into_iter()
-            .collect(),
+        locations: path.map(|p| Location { path: p.to_owned(), line: None }).into_iter().collect(),
         id,
         parent_id: parent.map(str::to_owned),
         name,
@@ -74,15 +67,9 @@ pub(super) fn tool_use(
 
 fn plan(input: &Value) -> Vec<PlanEntry> {
     let text = |todo: &Value, key: &str| {
-        todo.get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
+        todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let todos = input
-        .get("todos")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+    let todos = input.get("todos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     todos
         .iter()
         .map(|todo| PlanEntry {
@@ -121,9 +108,7 @@ pub(super) fn title(tool: &str, input: &Value) -> String {
     ]
     .iter()
     .find_map(|key| input.get(key).and_then(Value::as_str));
-    let line = subject
-        .and_then(|s| s.lines().find(|l| !l.trim().is_empty()))
-        .unwrap_or_default();
+    let line = subject.and_then(|s| s.lines().find(|l| !l.trim().is_empty())).unwrap_or_default();
     let short: String = line.chars().take(160).collect();
     format!("{tool} {}", short.trim()).trim_end().to_owned()
 }

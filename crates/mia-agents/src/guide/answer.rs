@@ -10,17 +10,12 @@ use super::{changes, find, help, overview, show};
 pub(super) async fn answer(talk: &mut Talk<'_>, memory: &Memory) -> Result<Option<Last>, Ended> {
     let asked = Question::of(&talk.dispatch.prompt);
     let (question, from) = match (&asked, &memory.last) {
-        (
-            Question::More,
-            Some(Last {
-                question,
-                next: Some(next),
-            }),
-        ) => (question.clone(), Some(*next)),
+        (Question::More, Some(Last { question, next: Some(next) })) => {
+            (question.clone(), Some(*next))
+        }
         (Question::Again, Some(last)) => (last.question.clone(), None),
         (Question::More, Some(_)) => {
-            talk.say("That was all. Ask `again` to see it once more.\n")
-                .await?;
+            talk.say("That was all. Ask `again` to see it once more.\n").await?;
             return Ok(None);
         }
         (Question::More | Question::Again, None) => {

@@ -33,11 +33,7 @@ impl Status {
     pub(super) async fn ask(talk: &mut Talk<'_>) -> Result<Option<Self>, Ended> {
         const ARGUMENTS: &[&str] = &["status", "--porcelain=v2", "--branch", "-z"];
         let printed = talk.git("git_status", "What changed", ARGUMENTS).await?;
-        Ok(printed
-            .as_ref()
-            .map(Printed::text)
-            .as_deref()
-            .map(Self::read))
+        Ok(printed.as_ref().map(Printed::text).as_deref().map(Self::read))
     }
 
     fn read(text: &str) -> Self {
@@ -73,15 +69,9 @@ impl Status {
             Some(("branch.oid", oid)) => self.commit = Some(oid.chars().take(7).collect()),
             Some(("branch.upstream", name)) => self.upstream = Some(prose::clean(name)),
             Some(("branch.ab", counts)) => {
-                let mut counts = counts
-                    .split(' ')
-                    .map(|count| count.trim_start_matches(['+', '-']));
-                let mut next = || {
-                    counts
-                        .next()
-                        .and_then(|count| count.parse().ok())
-                        .unwrap_or(0)
-                };
+                let mut counts =
+                    counts.split(' ').map(|count| count.trim_start_matches(['+', '-']));
+                let mut next = || counts.next().and_then(|count| count.parse().ok()).unwrap_or(0);
                 (self.ahead, self.behind) = (next(), next());
             }
             Some(_) => {}
@@ -102,12 +92,7 @@ impl Status {
     /// How many files differ from the last commit, a file that is staged and changed again counted
     /// twice.
     pub(super) fn changes(&self) -> u64 {
-        let lists = [
-            &self.staged,
-            &self.unstaged,
-            &self.untracked,
-            &self.conflicts,
-        ];
+        let lists = [&self.staged, &self.unstaged, &self.untracked, &self.conflicts];
         lists.iter().map(|list| list.len() as u64).sum()
     }
 
@@ -146,12 +131,8 @@ fn word(letter: char) -> &'static str {
 
 /// Says why git could not say something.
 async fn cant_tell(talk: &mut Talk<'_>) -> Result<(), Ended> {
-    let problem = talk
-        .git_problem
-        .take()
-        .unwrap_or_else(|| "git said nothing".to_owned());
-    talk.say(prose::wrap(&format!("I can't say: {problem}.")) + "\n")
-        .await
+    let problem = talk.git_problem.take().unwrap_or_else(|| "git said nothing".to_owned());
+    talk.say(prose::wrap(&format!("I can't say: {problem}.")) + "\n").await
 }
 
 /// Answers `what changed?`.
@@ -168,16 +149,8 @@ pub(super) async fn changed(talk: &mut Talk<'_>) -> Result<(), Ended> {
         };
         return talk.say(format!("\n{what}\n")).await;
     }
-    let untracked: Vec<String> = status
-        .untracked
-        .iter()
-        .map(|path| format!("`{path}`"))
-        .collect();
-    let conflicts: Vec<String> = status
-        .conflicts
-        .iter()
-        .map(|path| format!("`{path}`"))
-        .collect();
+    let untracked: Vec<String> = status.untracked.iter().map(|path| format!("`{path}`")).collect();
+    let conflicts: Vec<String> = status.conflicts.iter().map(|path| format!("`{path}`")).collect();
     for (heading, paths) in [
         ("In conflict", &conflicts),
         ("Staged", &status.staged),
@@ -210,26 +183,15 @@ pub(super) async fn diff(talk: &mut Talk<'_>, from: u64) -> Result<Option<u64>, 
         cant_tell(talk).await?;
         return Ok(None);
     };
-    let arguments = if status.commit.is_some() {
-        &since_commit
-    } else {
-        &staged
-    };
-    let Some(printed) = talk
-        .git("git_diff", "What changed, line by line", arguments)
-        .await?
-    else {
+    let arguments = if status.commit.is_some() { &since_commit } else { &staged };
+    let Some(printed) = talk.git("git_diff", "What changed, line by line", arguments).await? else {
         cant_tell(talk).await?;
         return Ok(None);
     };
     let text = prose::clean(&printed.text());
     let skip = usize::try_from(from).unwrap_or(usize::MAX);
     let mut lines = text.lines().skip(skip);
-    let page: Vec<String> = lines
-        .by_ref()
-        .take(LINES)
-        .map(|line| prose::cut(line, 400))
-        .collect();
+    let page: Vec<String> = lines.by_ref().take(LINES).map(|line| prose::cut(line, 400)).collect();
     if page.is_empty() {
         let new = status.untracked.len() as u64;
         let new = if new > 0 && from == 0 {
@@ -240,33 +202,22 @@ pub(super) async fn diff(talk: &mut Talk<'_>, from: u64) -> Result<Option<u64>, 
         } else {
             String::new()
         };
-        talk.say(format!("No line has changed since the last commit.{new}\n"))
-            .await?;
+        talk.say(format!("No line has changed since the last commit.{new}\n")).await?;
         return Ok(None);
     }
     let lines_left = lines.next().is_some();
     talk.say(prose::code(&page.join("\n"))).await?;
     if printed.truncated && !lines_left {
-        talk.say("\nThe diff is longer than I read. `git diff HEAD` shows all of it.\n")
-            .await?;
+        talk.say("\nThe diff is longer than I read. `git diff HEAD` shows all of it.\n").await?;
     }
     Ok(lines_left.then(|| from + page.len() as u64))
 }
 
 /// Answers `log`, from a commit on. Returns where it goes on.
 pub(super) async fn log(talk: &mut Talk<'_>, from: u64) -> Result<Option<u64>, Ended> {
-    let (skip, most) = (
-        format!("--skip={from}"),
-        format!("--max-count={}", COMMITS + 1),
-    );
-    let arguments = [
-        "log",
-        &skip,
-        &most,
-        "--date=short",
-        "--no-color",
-        "--format=%h%x09%ad%x09%an%x09%s",
-    ];
+    let (skip, most) = (format!("--skip={from}"), format!("--max-count={}", COMMITS + 1));
+    let arguments =
+        ["log", &skip, &most, "--date=short", "--no-color", "--format=%h%x09%ad%x09%an%x09%s"];
     let Some(printed) = talk.git("git_log", "The last commits", &arguments).await? else {
         cant_tell(talk).await?;
         return Ok(None);
@@ -287,17 +238,9 @@ pub(super) async fn log(talk: &mut Talk<'_>, from: u64) -> Result<Option<u64>, E
 /// A line of the log for people.
 pub(super) fn commit(line: &str) -> Option<String> {
     let mut fields = line.splitn(4, '\t').map(prose::clean);
-    let (hash, date, author, subject) = (
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-    );
-    Some(format!(
-        "`{hash}` {date} {}: {}",
-        prose::cut(&author, 24),
-        prose::cut(&subject, 72)
-    ))
+    let (hash, date, author, subject) =
+        (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    Some(format!("`{hash}` {date} {}: {}", prose::cut(&author, 24), prose::cut(&subject, 72)))
 }
 
 #[cfg(test)]
@@ -323,18 +266,12 @@ mod tests {
                 ahead: 2,
                 behind: 1,
                 commit: Some("0123456".into()),
-                staged: vec![
-                    "added `new file.rs`".into(),
-                    "renamed `a.rs → b\u{FFFD}.rs`".into()
-                ],
+                staged: vec!["added `new file.rs`".into(), "renamed `a.rs → b\u{FFFD}.rs`".into()],
                 unstaged: vec!["modified `new file.rs`".into(), "deleted `gone.rs`".into()],
                 untracked: vec!["odd name\u{FFFD}.txt".into()],
                 conflicts: vec!["both.rs".into()],
             }
         );
-        assert_eq!(
-            status.position(),
-            "On branch `main`, 2 ahead of and 1 behind `origin/main`.\n"
-        );
+        assert_eq!(status.position(), "On branch `main`, 2 ahead of and 1 behind `origin/main`.\n");
     }
 }

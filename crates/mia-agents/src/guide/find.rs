@@ -72,14 +72,12 @@ pub(super) async fn find(
         Ok(place) => place,
         Err(_) => {
             let within = prose::clean(within.unwrap_or("."));
-            talk.say(format!("There is no `{within}` here that I can search.\n"))
-                .await?;
+            talk.say(format!("There is no `{within}` here that I can search.\n")).await?;
             return Ok(None);
         }
     };
-    let where_to = within
-        .map(|within| format!(" in `{}`", prose::clean(within)))
-        .unwrap_or_default();
+    let where_to =
+        within.map(|within| format!(" in `{}`", prose::clean(within))).unwrap_or_default();
     let tool = Tool {
         name: "search_text",
         title: format!("Search for \"{quoted}\"{where_to}"),
@@ -89,10 +87,7 @@ pub(super) async fn find(
     };
     let open = talk.begin(tool).await?;
     if !place.inside {
-        let title = format!(
-            "Search in {}, outside the working directory",
-            shown(&place.real)
-        );
+        let title = format!("Search in {}, outside the working directory", shown(&place.real));
         if !talk.may_leave(&open, title).await? {
             talk.end(open, Output::error("not allowed")).await?;
             talk.say(format!(
@@ -109,9 +104,7 @@ pub(super) async fn find(
     let Place { real, .. } = place;
     let matches = talk
         .stop
-        .files(LIMIT, move |budget| {
-            search(&real, &prefix, &needle, from, budget)
-        })
+        .files(LIMIT, move |budget| search(&real, &prefix, &needle, from, budget))
         .await?
         .unwrap_or_default();
     let mut lines = String::new();
@@ -119,15 +112,7 @@ pub(super) async fn find(
         lines.push_str(&format!("{}:{}: {}\n", found.path, found.line, found.text));
     }
     let truncated = matches.total > from + matches.page.len() as u64 || !matches.complete;
-    talk.end(
-        open,
-        Output {
-            text: lines,
-            is_error: false,
-            truncated,
-        },
-    )
-    .await?;
+    talk.end(open, Output { text: lines, is_error: false, truncated }).await?;
     say(talk, &matches, &quoted, &where_to, from).await?;
     let next = from + matches.page.len() as u64;
     Ok((matches.total > next).then_some(next))
@@ -146,22 +131,11 @@ async fn say(
             total => prose::count(total, "line", "lines"),
         };
         let files = match matches.files {
-            0 => format!(
-                "{} searched",
-                prose::count(matches.searched, "file", "files")
-            ),
+            0 => format!("{} searched", prose::count(matches.searched, "file", "files")),
             files => prose::count(files, "file", "files"),
         };
-        let verb = if matches.total > 1 {
-            "match"
-        } else {
-            "matches"
-        };
-        let end = if matches.complete {
-            ""
-        } else {
-            ", as far as I got in 10 s"
-        };
+        let verb = if matches.total > 1 { "match" } else { "matches" };
+        let end = if matches.complete { "" } else { ", as far as I got in 10 s" };
         let text = format!("{number} {verb} \"{quoted}\"{where_to}, in {files}{end}.\n");
         talk.say(prose::wrap(&text) + "\n").await?;
     }
@@ -193,19 +167,12 @@ struct Needle {
 impl Needle {
     fn new(text: &str) -> Self {
         let exact = text.chars().any(char::is_uppercase);
-        Self {
-            text: text.to_owned(),
-            exact,
-        }
+        Self { text: text.to_owned(), exact }
     }
 
     /// Where it is in a line, in bytes of the line as it is compared.
     fn find(&self, line: &str) -> Option<usize> {
-        if self.exact {
-            line.find(&self.text)
-        } else {
-            line.to_lowercase().find(&self.text)
-        }
+        if self.exact { line.find(&self.text) } else { line.to_lowercase().find(&self.text) }
     }
 
     /// Whether it can be in a text at all.
@@ -221,10 +188,7 @@ impl Needle {
 /// Searches below a folder, or in a file; `prefix` is how the person named it.
 fn search(root: &Path, prefix: &Path, needle: &Needle, from: u64, budget: &Budget) -> Matches {
     let walk = walk::walk(root, budget);
-    let mut matches = Matches {
-        complete: walk.complete,
-        ..Matches::default()
-    };
+    let mut matches = Matches { complete: walk.complete, ..Matches::default() };
     let single = root.is_file();
     for found in walk.files {
         if budget.is_spent() {
@@ -254,11 +218,7 @@ fn search(root: &Path, prefix: &Path, needle: &Needle, from: u64, budget: &Budge
             };
             if matches.total >= from && matches.page.len() < PAGE as usize {
                 let text = excerpt(line, at);
-                matches.page.push(Match {
-                    path: name.clone(),
-                    line: number,
-                    text,
-                });
+                matches.page.push(Match { path: name.clone(), line: number, text });
             }
             matches.total += 1;
         }
@@ -288,10 +248,7 @@ mod tests {
     fn a_match_is_always_in_its_excerpt() {
         let long = format!("{}needle{}", "x".repeat(500), "y".repeat(500));
         let shown = excerpt(&long, 500);
-        assert!(
-            shown.contains("needle") && shown.chars().count() <= LINE,
-            "{shown}"
-        );
+        assert!(shown.contains("needle") && shown.chars().count() <= LINE, "{shown}");
         assert_eq!(excerpt("    let a = 1;", 8), "let a = 1;");
     }
 

@@ -53,18 +53,12 @@ impl<'a> Git<'a> {
     /// The git of a dispatch.
     pub(super) fn new(dispatch: &'a Dispatch, services: &'a Services) -> Self {
         let cwd = &dispatch.options.working_directory;
-        Self {
-            cwd,
-            services,
-            environment: &dispatch.environment,
-        }
+        Self { cwd, services, environment: &dispatch.environment }
     }
 
     /// Whether there is a repository, as far as the eye can see: `.git` here or above.
     pub(super) fn is_in_a_repository(&self) -> bool {
-        self.cwd
-            .ancestors()
-            .any(|folder| folder.join(".git").exists())
+        self.cwd.ancestors().any(|folder| folder.join(".git").exists())
     }
 
     /// Runs git. The error is for people; git has ended, or there was none.
@@ -90,11 +84,7 @@ impl<'a> Git<'a> {
         ];
         let spec = SpawnSpec {
             program,
-            args: SETTINGS
-                .iter()
-                .chain(arguments)
-                .map(OsString::from)
-                .collect(),
+            args: SETTINGS.iter().chain(arguments).map(OsString::from).collect(),
             env: self.variables(),
             cwd: self.cwd.to_owned(),
             stdin: Stdin::Null,
@@ -105,15 +95,9 @@ impl<'a> Git<'a> {
             Err(error) => return Ok(Err(format!("failed to {error}"))),
         };
         let work = async {
-            let (out, complaint) = tokio::join!(
-                read(&mut child.stdout, MOST),
-                read(&mut child.stderr, COMPLAINT),
-            );
-            let exit = if out.truncated {
-                None
-            } else {
-                child.process.wait_exit().await.ok()
-            };
+            let (out, complaint) =
+                tokio::join!(read(&mut child.stdout, MOST), read(&mut child.stderr, COMPLAINT),);
+            let exit = if out.truncated { None } else { child.process.wait_exit().await.ok() };
             (out, complaint, exit)
         };
         let ran = stop.or(tokio::time::timeout(LIMIT, work)).await;
@@ -124,10 +108,7 @@ impl<'a> Git<'a> {
             Ok((out, _, Some(exit))) if exit.success() => Ok(out),
             Ok((_, complaint, _)) => {
                 let text = prose::clean(&complaint.text());
-                let line = text
-                    .lines()
-                    .next()
-                    .unwrap_or("git failed and did not say why");
+                let line = text.lines().next().unwrap_or("git failed and did not say why");
                 Err(line.to_owned())
             }
             Err(_) => Err(format!("git took more than {} s", LIMIT.as_secs())),
@@ -135,10 +116,8 @@ impl<'a> Git<'a> {
     }
 
     fn program(&self) -> Option<PathBuf> {
-        let path = self
-            .environment
-            .get("PATH")
-            .or_else(|| self.services.environment.get("PATH"))?;
+        let path =
+            self.environment.get("PATH").or_else(|| self.services.environment.get("PATH"))?;
         std::env::split_paths(path)
             .filter(|folder| folder.is_absolute())
             .map(|folder| folder.join("git"))
@@ -146,11 +125,8 @@ impl<'a> Git<'a> {
     }
 
     fn variables(&self) -> Vec<(OsString, OsString)> {
-        let value = |name: &str| {
-            self.environment
-                .get(name)
-                .or_else(|| self.services.environment.get(name))
-        };
+        let value =
+            |name: &str| self.environment.get(name).or_else(|| self.services.environment.get(name));
         let passed = PASSED.iter().filter_map(|name| Some((*name, value(name)?)));
         let ours = [
             ("GIT_EDITOR", ":"),
@@ -168,10 +144,7 @@ impl<'a> Git<'a> {
 
 /// Reads to the end, or until there is too much.
 async fn read(from: &mut (impl AsyncRead + Unpin), most: usize) -> Printed {
-    let mut printed = Printed {
-        bytes: Vec::new(),
-        truncated: false,
-    };
+    let mut printed = Printed { bytes: Vec::new(), truncated: false };
     // One byte more tells whether that was all.
     let mut bounded = from.take(most as u64 + 1);
     let _ = bounded.read_to_end(&mut printed.bytes).await;

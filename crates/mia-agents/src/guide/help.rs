@@ -46,11 +46,7 @@ pub(super) fn recall(memory: &Memory) -> String {
     let forgotten = memory.turns.saturating_sub(memory.prompts.len() as u64);
     let mut text = "In this conversation you asked me:\n\n".to_owned();
     for (number, prompt) in (forgotten + 1..).zip(&memory.prompts) {
-        let prompt = if prompt.is_empty() {
-            "(nothing)"
-        } else {
-            prompt
-        };
+        let prompt = if prompt.is_empty() { "(nothing)" } else { prompt };
         text.push_str(&format!("{number}. {prompt}\n"));
     }
     text

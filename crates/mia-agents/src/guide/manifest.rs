@@ -64,21 +64,11 @@ impl Manifest {
                 commands: commands(&["cmake -B build", "cmake --build build"]),
                 ..Self::default()
             },
-            "pom.xml" => Self {
-                commands: commands(&["mvn package"]),
-                ..Self::default()
-            },
+            "pom.xml" => Self { commands: commands(&["mvn package"]), ..Self::default() },
             "build.gradle" | "build.gradle.kts" => {
                 let wrapper = beside.iter().any(|file| file == "gradlew");
-                let command = if wrapper {
-                    "./gradlew build"
-                } else {
-                    "gradle build"
-                };
-                Self {
-                    commands: commands(&[command]),
-                    ..Self::default()
-                }
+                let command = if wrapper { "./gradlew build" } else { "gradle build" };
+                Self { commands: commands(&[command]), ..Self::default() }
             }
             _ => makefile(text),
         }
@@ -101,39 +91,26 @@ fn package_json(text: &str, beside: &[String]) -> Manifest {
         "npm"
     };
     let scripts = ["build", "test", "start"].into_iter().filter(|script| {
-        package
-            .get("scripts")
-            .and_then(|scripts| scripts.get(script))
-            .is_some_and(Value::is_string)
+        package.get("scripts").and_then(|scripts| scripts.get(script)).is_some_and(Value::is_string)
     });
     let commands = std::iter::once(format!("{tool} install"))
         .chain(scripts.map(|script| format!("{tool} run {script}")))
         .collect();
-    Manifest {
-        name: member("name"),
-        description: member("description"),
-        commands,
-    }
+    Manifest { name: member("name"), description: member("description"), commands }
 }
 
 /// `make`, and the targets that people look for.
 fn makefile(text: &str) -> Manifest {
     let is_target = |target: &str| {
         text.lines().any(|line| {
-            line.strip_prefix(target)
-                .is_some_and(|rest| rest.trim_start().starts_with(':'))
+            line.strip_prefix(target).is_some_and(|rest| rest.trim_start().starts_with(':'))
         })
     };
-    let targets = ["test", "check", "install"]
-        .into_iter()
-        .filter(|target| is_target(target));
+    let targets = ["test", "check", "install"].into_iter().filter(|target| is_target(target));
     let commands = std::iter::once("make".to_owned())
         .chain(targets.map(|target| format!("make {target}")))
         .collect();
-    Manifest {
-        commands,
-        ..Manifest::default()
-    }
+    Manifest { commands, ..Manifest::default() }
 }
 
 /// A text in a table of a TOML file. Only what stands on one line is read; a whole parser would be
@@ -142,10 +119,7 @@ fn toml_text(text: &str, table: &str, key: &str) -> Option<String> {
     let mut inside = false;
     for line in text.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
-            inside = header
-                .split(']')
-                .next()
-                .is_some_and(|name| name.trim() == table);
+            inside = header.split(']').next().is_some_and(|name| name.trim() == table);
         } else if inside
             && let Some((name, value)) = line.split_once('=')
             && name.trim() == key
@@ -177,18 +151,12 @@ mod tests {
 
         let make = Manifest::of("Makefile", "all:\n\ttrue\ntest: all\n", &[]);
         assert_eq!(make.commands, ["make", "make test"]);
-        assert_eq!(
-            Manifest::of("go.mod", "module a/b\n", &[]).name.as_deref(),
-            Some("a/b")
-        );
+        assert_eq!(Manifest::of("go.mod", "module a/b\n", &[]).name.as_deref(), Some("a/b"));
     }
 
     #[test]
     fn broken_manifests_say_nothing() {
         assert_eq!(Manifest::of("package.json", "{", &[]), Manifest::default());
-        assert_eq!(
-            Manifest::of("Cargo.toml", "[package\nname=\n", &[]).name,
-            None
-        );
+        assert_eq!(Manifest::of("Cargo.toml", "[package\nname=\n", &[]).name, None);
     }
 }

@@ -89,15 +89,12 @@ pub(super) async fn overview(talk: &mut Talk<'_>) -> Result<(), Ended> {
         .or(readme.title)
         .or(folder)
         .unwrap_or_else(|| "/".to_owned());
-    let description = readme.description.or_else(|| {
-        manifests
-            .iter()
-            .find_map(|(_, manifest)| manifest.description.clone())
-    });
+    let description = readme
+        .description
+        .or_else(|| manifests.iter().find_map(|(_, manifest)| manifest.description.clone()));
     talk.say(format!("# {name}\n\n")).await?;
     if let Some(description) = description {
-        talk.say(format!("{}\n\n", prose::wrap(&description)))
-            .await?;
+        talk.say(format!("{}\n\n", prose::wrap(&description))).await?;
     }
     talk.say(format!("{}\n", summary(&survey))).await?;
     talk.say(languages(&survey)).await?;
@@ -105,15 +102,11 @@ pub(super) async fn overview(talk: &mut Talk<'_>) -> Result<(), Ended> {
     let commands: Vec<String> = manifests
         .iter()
         .flat_map(|(name, manifest)| {
-            manifest
-                .commands
-                .iter()
-                .map(move |command| format!("- `{command}` ({name})\n"))
+            manifest.commands.iter().map(move |command| format!("- `{command}` ({name})\n"))
         })
         .collect();
     if !commands.is_empty() {
-        talk.say(format!("\n## Build\n\n{}", commands.concat()))
-            .await?;
+        talk.say(format!("\n## Build\n\n{}", commands.concat())).await?;
     }
     history(talk, &survey).await
 }
@@ -165,16 +158,9 @@ fn folders(survey: &Survey) -> String {
     let mut text = "\n## Folders\n\n".to_owned();
     for (name, folder) in survey.folders.iter().take(FOLDERS) {
         let mut line = format!("- `{name}/` {}", count(folder.files, "file", "files"));
-        let main = folder
-            .languages
-            .iter()
-            .max_by_key(|(name, files)| (**files, *name));
+        let main = folder.languages.iter().max_by_key(|(name, files)| (**files, *name));
         if let Some((language, files)) = main {
-            let mostly = if *files == folder.files {
-                ""
-            } else {
-                "mostly "
-            };
+            let mostly = if *files == folder.files { "" } else { "mostly " };
             line.push_str(&format!(", {mostly}{language}"));
         }
         if let Some(says) = &folder.says {
@@ -183,12 +169,7 @@ fn folders(survey: &Survey) -> String {
         text.push_str(&prose::cut(&line, 79));
         text.push('\n');
     }
-    if let Some(more) = survey
-        .folders
-        .len()
-        .checked_sub(FOLDERS)
-        .filter(|&more| more > 0)
-    {
+    if let Some(more) = survey.folders.len().checked_sub(FOLDERS).filter(|&more| more > 0) {
         text.push_str(&format!("- and {more} more\n"));
     }
     text
@@ -230,9 +211,7 @@ async fn history(talk: &mut Talk<'_>, survey: &Survey) -> Result<(), Ended> {
         }
         if status.changes() > 0 {
             let changes = count(status.changes(), "change is", "changes are");
-            text.push_str(&format!(
-                "{changes} not committed yet: ask `what changed?`.\n"
-            ));
+            text.push_str(&format!("{changes} not committed yet: ask `what changed?`.\n"));
         }
         talk.say(text).await?;
     } else {
@@ -249,14 +228,7 @@ async fn history(talk: &mut Talk<'_>, survey: &Survey) -> Result<(), Ended> {
 async fn readme(talk: &mut Talk<'_>, top: &[String]) -> Result<Readme, Ended> {
     let is_readme = |name: &&String| {
         let low = name.to_lowercase();
-        [
-            "readme.md",
-            "readme",
-            "readme.rst",
-            "readme.txt",
-            "readme.adoc",
-        ]
-        .contains(&low.as_str())
+        ["readme.md", "readme", "readme.rst", "readme.txt", "readme.adoc"].contains(&low.as_str())
     };
     let Some(name) = top.iter().find(is_readme) else {
         return Ok(Readme::default());
@@ -270,9 +242,7 @@ async fn manifests(
     top: &[String],
 ) -> Result<Vec<(&'static str, Manifest)>, Ended> {
     let mut manifests = Vec::new();
-    let there = manifest::NAMES
-        .into_iter()
-        .filter(|name| top.iter().any(|file| file == name));
+    let there = manifest::NAMES.into_iter().filter(|name| top.iter().any(|file| file == name));
     for name in there.take(2) {
         let text = read(talk, name).await?;
         manifests.push((name, Manifest::of(name, &text, top)));
@@ -310,17 +280,9 @@ async fn read(talk: &mut Talk<'_>, name: &str) -> Result<String, Ended> {
 }
 
 fn survey(cwd: &Path, budget: &Budget) -> Survey {
-    let Walk {
-        files,
-        complete,
-        unreadable,
-    } = walk::walk(cwd, budget);
-    let mut survey = Survey {
-        complete,
-        unreadable,
-        files: files.len() as u64,
-        ..Survey::default()
-    };
+    let Walk { files, complete, unreadable } = walk::walk(cwd, budget);
+    let mut survey =
+        Survey { complete, unreadable, files: files.len() as u64, ..Survey::default() };
     let mut languages: BTreeMap<&'static str, Share> = BTreeMap::new();
     let mut folders: BTreeMap<PathBuf, Folder> = BTreeMap::new();
     for file in &files {
@@ -339,27 +301,19 @@ fn survey(cwd: &Path, budget: &Budget) -> Survey {
         let (first, rest) = (parts.next(), parts.next());
         match (first, rest) {
             (Some(folder), Some(_)) => {
-                let folder = folders
-                    .entry(PathBuf::from(folder.as_os_str()))
-                    .or_default();
+                let folder = folders.entry(PathBuf::from(folder.as_os_str())).or_default();
                 folder.files += 1;
                 if let Some(language) = language {
                     *folder.languages.entry(language).or_default() += 1;
                 }
             }
-            (Some(name), None) => survey
-                .top
-                .extend(name.as_os_str().to_str().map(str::to_owned)),
+            (Some(name), None) => survey.top.extend(name.as_os_str().to_str().map(str::to_owned)),
             _ => {}
         }
     }
     survey.languages = languages.into_iter().collect();
     survey.languages.sort_by_key(|(name, share)| {
-        (
-            language::is_beside_code(name),
-            std::cmp::Reverse(share.lines),
-            *name,
-        )
+        (language::is_beside_code(name), std::cmp::Reverse(share.lines), *name)
     });
     let mut folders: Vec<_> = folders.into_iter().collect();
     folders.sort_by(|(a, this), (b, that)| that.files.cmp(&this.files).then_with(|| a.cmp(b)));
@@ -374,16 +328,8 @@ fn survey(cwd: &Path, budget: &Budget) -> Survey {
         })
         .collect();
     let mut newest: Vec<_> = files.iter().collect();
-    newest.sort_by(|a, b| {
-        b.modified
-            .cmp(&a.modified)
-            .then_with(|| a.path.cmp(&b.path))
-    });
-    survey.newest = newest
-        .iter()
-        .take(NEWEST)
-        .map(|file| shown(&file.path))
-        .collect();
+    newest.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    survey.newest = newest.iter().take(NEWEST).map(|file| shown(&file.path)).collect();
     survey
 }
 
@@ -393,9 +339,7 @@ fn what_it_says(folder: &Path) -> Option<String> {
         let text = text_file::beginning(&folder.join(name), READ)?;
         Manifest::of(name, &text, &[]).description
     };
-    let from_manifest = ["Cargo.toml", "package.json", "pyproject.toml"]
-        .iter()
-        .find_map(manifest);
+    let from_manifest = ["Cargo.toml", "package.json", "pyproject.toml"].iter().find_map(manifest);
     from_manifest
         .or_else(|| Readme::of(&text_file::beginning(&folder.join("README.md"), READ)?).description)
 }

@@ -47,20 +47,12 @@ impl Guide {
 
     fn setup(&self) -> Result<&Setup, PluginError> {
         self.setup.get().ok_or_else(|| {
-            PluginError::new(
-                ErrorCode::Unknown,
-                Self::NAME,
-                "use a plugin that is not initialised",
-            )
+            PluginError::new(ErrorCode::Unknown, Self::NAME, "use a plugin that is not initialised")
         })
     }
 
     fn key(conversation: &ConversationId) -> SessionKey {
-        SessionKey {
-            plugin: Self::NAME.to_owned(),
-            conversation: conversation.clone(),
-            cwd: None,
-        }
+        SessionKey { plugin: Self::NAME.to_owned(), conversation: conversation.clone(), cwd: None }
     }
 }
 
@@ -79,16 +71,9 @@ impl CodingPlugin for Guide {
         services: Services,
     ) -> BoxFuture<'_, Result<(), PluginError>> {
         let slots = Slots::new(Self::NAME, config.max_concurrency);
-        let done = self
-            .setup
-            .set(Setup {
-                config,
-                services,
-                slots,
-            })
-            .map_err(|_| {
-                PluginError::new(ErrorCode::Unknown, Self::NAME, "initialise a plugin twice")
-            });
+        let done = self.setup.set(Setup { config, services, slots }).map_err(|_| {
+            PluginError::new(ErrorCode::Unknown, Self::NAME, "initialise a plugin twice")
+        });
         Box::pin(async { done })
     }
 
@@ -101,24 +86,14 @@ impl CodingPlugin for Guide {
             .setup()
             .and_then(|setup| Ok((setup, setup.slots.take(&dispatch.options.task_id)?)));
         Box::pin(async move {
-            let (
-                Setup {
-                    config, services, ..
-                },
-                slot,
-            ) = ready?;
+            let (Setup { config, services, .. }, slot) = ready?;
             run(config, services, &dispatch, &events, &slot).await
         })
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
         let version = Some(self.version().to_owned());
-        Box::pin(async {
-            Probe {
-                version,
-                ..Probe::default()
-            }
-        })
+        Box::pin(async { Probe { version, ..Probe::default() } })
     }
 
     fn get_session<'a>(
@@ -128,9 +103,7 @@ impl CodingPlugin for Guide {
         Box::pin(async move {
             let Setup { services, .. } = self.setup()?;
             let found = services.sessions.get(&Self::key(conversation)).await;
-            Ok(found
-                .map_err(session_error)?
-                .map(|record| record.session_id))
+            Ok(found.map_err(session_error)?.map(|record| record.session_id))
         })
     }
 
@@ -140,11 +113,7 @@ impl CodingPlugin for Guide {
     ) -> BoxFuture<'a, Result<(), PluginError>> {
         Box::pin(async move {
             let Setup { services, .. } = self.setup()?;
-            services
-                .sessions
-                .remove_all(Self::NAME, conversation)
-                .await
-                .map_err(session_error)
+            services.sessions.remove_all(Self::NAME, conversation).await.map_err(session_error)
         })
     }
 
@@ -165,11 +134,7 @@ impl CodingPlugin for Guide {
             let Ok(Setup { services, .. }) = self.setup() else {
                 return 0;
             };
-            services
-                .sessions
-                .remove_older(Self::NAME, max_age)
-                .await
-                .unwrap_or(0)
+            services.sessions.remove_older(Self::NAME, max_age).await.unwrap_or(0)
         })
     }
 }
@@ -183,10 +148,7 @@ async fn run(
 ) -> Result<DispatchResult, PluginError> {
     let began = Instant::now();
     let options = &dispatch.options;
-    let limit = options
-        .timeout_ms
-        .map(Duration::from_millis)
-        .or(config.timeout);
+    let limit = options.timeout_ms.map(Duration::from_millis).or(config.timeout);
     let deadline = limit.and_then(|limit| tokio::time::Instant::now().checked_add(limit));
     let stop = Stop::new(slot.requests(), deadline);
     if let Err(error) = std::fs::read_dir(&options.working_directory) {
@@ -205,10 +167,7 @@ async fn run(
     let mut warnings = Vec::new();
     let mut talk = Talk::new(dispatch, services, events, stop.clone());
     let outcome = async {
-        let found = stop
-            .or(services.sessions.get(&key))
-            .await?
-            .map_err(session_error)?;
+        let found = stop.or(services.sessions.get(&key)).await?.map_err(session_error)?;
         let (session_id, mut memory) = match found {
             Some(record) => {
                 let memory = Memory::read(&record.state).unwrap_or_default();
@@ -227,15 +186,8 @@ async fn run(
             talk.say(help::FOOTNOTE).await?;
         }
         memory.remember(&dispatch.prompt, last);
-        let record = SessionRecord {
-            session_id: session_id.clone(),
-            state: memory.write(),
-        };
-        services
-            .sessions
-            .put(&key, &record)
-            .await
-            .map_err(session_error)?;
+        let record = SessionRecord { session_id: session_id.clone(), state: memory.write() };
+        services.sessions.put(&key, &record).await.map_err(session_error)?;
         Ok(session_id)
     }
     .await;
@@ -261,11 +213,7 @@ async fn run(
         Err(Failed::Early(ended)) => {
             let mut error = early(ended, limit);
             let (content, usage, session_id) = (talk.content, None, None);
-            error.partial = Some(Box::new(Partial {
-                content,
-                usage,
-                session_id,
-            }));
+            error.partial = Some(Box::new(Partial { content, usage, session_id }));
             Err(error)
         }
         Err(Failed::Store(error)) => Err(*error),
@@ -292,12 +240,10 @@ impl From<PluginError> for Failed {
 
 fn early(ended: Ended, limit: Option<Duration>) -> PluginError {
     match ended {
-        Ended::Aborted => PluginError::new(
-            ErrorCode::Aborted,
-            Guide::NAME,
-            "finish the answer: it was aborted",
-        )
-        .with_cause(Cause::Requested),
+        Ended::Aborted => {
+            PluginError::new(ErrorCode::Aborted, Guide::NAME, "finish the answer: it was aborted")
+                .with_cause(Cause::Requested)
+        }
         Ended::Unheard => PluginError::new(
             ErrorCode::Aborted,
             Guide::NAME,

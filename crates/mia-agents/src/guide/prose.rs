@@ -61,11 +61,7 @@ pub(super) fn wrap(text: &str) -> String {
 
 /// `1 file`, `2,000 files`.
 pub(super) fn count(number: u64, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        thousands(number),
-        if number == 1 { one } else { many }
-    )
+    format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
 /// A number with commas.
@@ -96,10 +92,7 @@ mod tests {
 
     #[test]
     fn a_terminal_gets_no_commands_from_a_file() {
-        assert_eq!(
-            clean("a\u{1b}[31mb\r\n\tc\u{202e}d"),
-            "a\u{FFFD}[31mb\n    c\u{FFFD}d"
-        );
+        assert_eq!(clean("a\u{1b}[31mb\r\n\tc\u{202e}d"), "a\u{FFFD}[31mb\n    c\u{FFFD}d");
     }
 
     #[test]
@@ -107,11 +100,7 @@ mod tests {
         assert_eq!(cut("äöü", 3), "äöü");
         assert_eq!(cut("äöüß", 3), "äö…");
         assert_eq!(beginning("äö", 3), ("ä", true));
-        assert!(
-            wrap(&"word ".repeat(40))
-                .lines()
-                .all(|line| line.len() <= WIDTH)
-        );
+        assert!(wrap(&"word ".repeat(40)).lines().all(|line| line.len() <= WIDTH));
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(code("a\n```\n"), "````\na\n```\n````\n");
     }

@@ -52,20 +52,12 @@ impl Question {
         let line = cut.lines().next().unwrap_or_default();
         let line = line.trim().trim_end_matches(['?', '!', ',']);
         // A full stop ends a sentence; alone it is a folder.
-        let line = line
-            .strip_suffix('.')
-            .filter(|l| !l.ends_with([' ', '.', '/']))
-            .unwrap_or(line);
+        let line = line.strip_suffix('.').filter(|l| !l.ends_with([' ', '.', '/'])).unwrap_or(line);
         let line = line.trim_end();
-        let line = after(
-            line,
-            &["please ", "can you ", "could you ", "hey, ", "now ", "and "],
-        );
+        let line = after(line, &["please ", "can you ", "could you ", "hey, ", "now ", "and "]);
         let line = line.strip_suffix(" please").unwrap_or(line);
         let low = line.to_lowercase().replace('’', "'");
-        whole(&low)
-            .or_else(|| with_words(line, &low))
-            .unwrap_or_else(|| about(&low))
+        whole(&low).or_else(|| with_words(line, &low)).unwrap_or_else(|| about(&low))
     }
 }
 
@@ -82,14 +74,9 @@ fn whole(low: &str) -> Option<Question> {
         "log" | "history" | "commits" | "git log" => Question::Log,
         "status" | "changes" | "git status" => Question::Changed,
         "diff" | "git diff" => Question::Diff,
-        _ if [
-            "what did i ask",
-            "my last question",
-            "my questions",
-            "my previous question",
-        ]
-        .iter()
-        .any(|words| low.contains(words)) =>
+        _ if ["what did i ask", "my last question", "my questions", "my previous question"]
+            .iter()
+            .any(|words| low.contains(words)) =>
         {
             Question::Recall
         }
@@ -99,9 +86,7 @@ fn whole(low: &str) -> Option<Question> {
 
 /// Prompts that begin with what is to be done and go on with what to do it to.
 fn with_words(line: &str, low: &str) -> Option<Question> {
-    const SHOW: &[&str] = &[
-        "show ", "cat ", "open ", "read ", "print ", "view ", "display ",
-    ];
+    const SHOW: &[&str] = &["show ", "cat ", "open ", "read ", "print ", "view ", "display "];
     const FIND: &[&str] = &[
         "find ",
         "search ",
@@ -117,14 +102,7 @@ fn with_words(line: &str, low: &str) -> Option<Question> {
         "which files use ",
     ];
     if let Some(rest) = begins(line, SHOW) {
-        let words = &[
-            "me ",
-            "the ",
-            "contents of ",
-            "content of ",
-            "file ",
-            "folder ",
-        ];
+        let words = &["me ", "the ", "contents of ", "content of ", "file ", "folder "];
         let rest = after(rest, words);
         let known = about(&rest.to_lowercase());
         let looks_like_a_path = rest.contains(['/', '.']) && !rest.contains(' ');
@@ -137,53 +115,34 @@ fn with_words(line: &str, low: &str) -> Option<Question> {
         return find(rest);
     }
     // A path alone.
-    (!low.contains(' ') && low.contains('/'))
-        .then(|| show(line))
-        .flatten()
+    (!low.contains(' ') && low.contains('/')).then(|| show(line)).flatten()
 }
 
 /// Prompts by the words in them.
 fn about(low: &str) -> Question {
-    let words: Vec<&str> = low
-        .split(|c: char| !c.is_alphanumeric() && c != '\'')
-        .filter(|w| !w.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        low.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).collect();
     let has = |any: &[&str]| words.iter().any(|word| any.contains(word));
     if has(&["diff", "patch"]) {
         Question::Diff
     } else if has(&["log", "commits", "commit", "history"]) && !has(&["uncommitted"]) {
         Question::Log
-    } else if has(&[
-        "changed",
-        "changes",
-        "change",
-        "status",
-        "uncommitted",
-        "modified",
-        "new",
-    ]) {
+    } else if has(&["changed", "changes", "change", "status", "uncommitted", "modified", "new"]) {
         Question::Changed
     } else if has(&["overview", "structure", "summary", "languages"])
         || (has(&["how"]) && has(&["build", "compile", "install", "run", "start", "test"]))
-        || (has(&[
-            "explain",
-            "describe",
-            "summarize",
-            "summarise",
-            "what",
-            "what's",
-            "about",
-        ]) && has(&[
-            "repo",
-            "repository",
-            "project",
-            "codebase",
-            "code",
-            "folder",
-            "directory",
-            "here",
-            "this",
-        ]))
+        || (has(&["explain", "describe", "summarize", "summarise", "what", "what's", "about"])
+            && has(&[
+                "repo",
+                "repository",
+                "project",
+                "codebase",
+                "code",
+                "folder",
+                "directory",
+                "here",
+                "this",
+            ]))
     {
         Question::Overview
     } else {
@@ -218,11 +177,7 @@ fn show(rest: &str) -> Option<Question> {
 
 fn path_and_lines(path: &str, (first, last): (Option<u64>, Option<u64>)) -> Option<Question> {
     let path = unquoted(path.trim_end_matches(':'));
-    (!path.is_empty()).then(|| Question::Show {
-        path: path.to_owned(),
-        first,
-        last,
-    })
+    (!path.is_empty()).then(|| Question::Show { path: path.to_owned(), first, last })
 }
 
 /// `10`, `10-40`, `10:40`, `10 to 40`, `10..40`, `10-`.
@@ -234,11 +189,7 @@ fn range(lines: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = split_once(lines, &[" to ", "..", "-", "–", ":", " "])?;
     let first = first.trim().parse().ok()?;
     let last = last.trim();
-    if last.is_empty() {
-        Some((Some(first), None))
-    } else {
-        Some((Some(first), last.parse().ok()))
-    }
+    if last.is_empty() { Some((Some(first), None)) } else { Some((Some(first), last.parse().ok())) }
 }
 
 fn find(rest: &str) -> Option<Question> {
@@ -266,18 +217,11 @@ fn find(rest: &str) -> Option<Question> {
     let rest = rest.trim();
     let quoted = rest.len() > 2 && unquoted(rest) != rest;
     let rest = if quoted { rest } else { after(rest, words) };
-    let rest = [
-        " defined",
-        " used",
-        " called",
-        " implemented",
-        " declared",
-        " mentioned",
-        " located",
-    ]
-    .iter()
-    .find_map(|word| rest.strip_suffix(word))
-    .unwrap_or(rest);
+    let rest =
+        [" defined", " used", " called", " implemented", " declared", " mentioned", " located"]
+            .iter()
+            .find_map(|word| rest.strip_suffix(word))
+            .unwrap_or(rest);
     let (text, within) = match rest.rsplit_once(" in ") {
         Some((text, place)) if !place.trim().contains(' ') => {
             let here =
@@ -290,10 +234,7 @@ fn find(rest: &str) -> Option<Question> {
         _ => (rest, None),
     };
     let text = unquoted(text);
-    (!text.is_empty()).then(|| Question::Find {
-        text: text.to_owned(),
-        within,
-    })
+    (!text.is_empty()).then(|| Question::Find { text: text.to_owned(), within })
 }
 
 /// The rest of a line that begins with one of these, in any case.
@@ -330,18 +271,11 @@ mod tests {
     use super::*;
 
     fn show(path: &str, first: Option<u64>, last: Option<u64>) -> Question {
-        Question::Show {
-            path: path.to_owned(),
-            first,
-            last,
-        }
+        Question::Show { path: path.to_owned(), first, last }
     }
 
     fn find(text: &str, within: Option<&str>) -> Question {
-        Question::Find {
-            text: text.to_owned(),
-            within: within.map(str::to_owned),
-        }
+        Question::Find { text: text.to_owned(), within: within.map(str::to_owned) }
     }
 
     #[test]
@@ -369,25 +303,13 @@ mod tests {
             ("find \"for the win\"", find("for the win", None)),
             ("where is parse_output", find("parse_output", None)),
             ("Where is parse_output defined?", find("parse_output", None)),
-            (
-                "search for `fn main` in this repository",
-                find("fn main", None),
-            ),
+            ("search for `fn main` in this repository", find("fn main", None)),
             ("show src/main.rs", show("src/main.rs", None, None)),
-            (
-                "show src/main.rs 10-40",
-                show("src/main.rs", Some(10), Some(40)),
-            ),
+            ("show src/main.rs 10-40", show("src/main.rs", Some(10), Some(40))),
             ("show src/main.rs:7", show("src/main.rs", Some(7), None)),
-            (
-                "show lines 3 to 5 of a b.txt",
-                show("a b.txt", Some(3), Some(5)),
-            ),
+            ("show lines 3 to 5 of a b.txt", show("a b.txt", Some(3), Some(5))),
             ("cat README.md", show("README.md", None, None)),
-            (
-                "please show me the file Cargo.toml",
-                show("Cargo.toml", None, None),
-            ),
+            ("please show me the file Cargo.toml", show("Cargo.toml", None, None)),
             ("show CHANGES.md", show("CHANGES.md", None, None)),
             ("show src", show("src", None, None)),
             ("show .", show(".", None, None)),
@@ -405,16 +327,9 @@ mod tests {
 
     #[test]
     fn no_prompt_is_too_odd() {
-        for prompt in [
-            "show",
-            "find",
-            "find \"\"",
-            "show  ",
-            "ßhow ẞ",
-            "show :",
-            "show 10-20",
-            "\0",
-        ] {
+        for prompt in
+            ["show", "find", "find \"\"", "show  ", "ßhow ẞ", "show :", "show 10-20", "\0"]
+        {
             let _ = Question::of(prompt);
         }
         assert_eq!(Question::of(&"x".repeat(1_000_000)), Question::Unknown);

@@ -58,9 +58,7 @@ fn is_rule(line: &str) -> bool {
 
 /// Badges, pictures, HTML, tables, lists, directives.
 fn is_decoration(line: &str) -> bool {
-    ["[![", "![", "<", "|", "- ", "* ", "> [!", "..", "["]
-        .iter()
-        .any(|mark| line.starts_with(mark))
+    ["[![", "![", "<", "|", "- ", "* ", "> [!", "..", "["].iter().any(|mark| line.starts_with(mark))
 }
 
 /// The text without links, pictures and marks of emphasis.
@@ -100,10 +98,7 @@ mod tests {
              **Mia** runs [any agent](https://x),\nanywhere.\n\nMore.\n",
         );
         assert_eq!(readme.title.as_deref(), Some("Mia"));
-        assert_eq!(
-            readme.description.as_deref(),
-            Some("Mia runs any agent, anywhere.")
-        );
+        assert_eq!(readme.description.as_deref(), Some("Mia runs any agent, anywhere."));
     }
 
     #[test]

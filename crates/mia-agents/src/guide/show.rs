@@ -49,14 +49,10 @@ pub(super) async fn show(
         return Ok(None);
     };
     let first = first.unwrap_or(1).max(1);
-    let most = last
-        .map_or(PAGE, |last| last.saturating_sub(first).saturating_add(1))
-        .clamp(1, MOST);
-    let title = if place.inside {
-        format!("Read {typed}")
-    } else {
-        format!("Read {}", shown(&place.real))
-    };
+    let most =
+        last.map_or(PAGE, |last| last.saturating_sub(first).saturating_add(1)).clamp(1, MOST);
+    let title =
+        if place.inside { format!("Read {typed}") } else { format!("Read {}", shown(&place.real)) };
     let tool = Tool {
         name: "read_file",
         title,
@@ -85,20 +81,15 @@ pub(super) async fn show(
         .await?
         .unwrap_or_else(|| Found::Unreadable("the guide's code failed".to_owned()));
     let output = match &found {
-        Found::Lines(Lines { lines, more, .. }) => Output {
-            text: lines.join("\n"),
-            is_error: false,
-            truncated: *more,
-        },
-        Found::Entries { entries, more } => Output {
-            text: entries.join("\n"),
-            is_error: false,
-            truncated: *more,
-        },
-        Found::Binary(size) => Output {
-            text: format!("{size} bytes, no text"),
-            ..Output::default()
-        },
+        Found::Lines(Lines { lines, more, .. }) => {
+            Output { text: lines.join("\n"), is_error: false, truncated: *more }
+        }
+        Found::Entries { entries, more } => {
+            Output { text: entries.join("\n"), is_error: false, truncated: *more }
+        }
+        Found::Binary(size) => {
+            Output { text: format!("{size} bytes, no text"), ..Output::default() }
+        }
         Found::Special => Output::error("a pipe, a socket or a device"),
         Found::Unreadable(problem) => Output::error(problem),
     };
@@ -113,18 +104,13 @@ async fn say(
     first: u64,
 ) -> Result<Option<u64>, Ended> {
     match found {
-        Found::Lines(Lines {
-            lines,
-            before,
-            more,
-        }) => {
+        Found::Lines(Lines { lines, before, more }) => {
             if lines.is_empty() {
                 talk.say(match before {
                     0 if first == 1 => format!("`{typed}` is empty.\n"),
-                    lines => format!(
-                        "`{typed}` has only {}.\n",
-                        prose::count(lines, "line", "lines")
-                    ),
+                    lines => {
+                        format!("`{typed}` has only {}.\n", prose::count(lines, "line", "lines"))
+                    }
                 })
                 .await?;
                 return Ok(None);
@@ -147,11 +133,7 @@ async fn say(
         }
         Found::Entries { entries, more } => {
             if entries.is_empty() {
-                let what = if first == 1 {
-                    "is an empty folder"
-                } else {
-                    "has no more in it"
-                };
+                let what = if first == 1 { "is an empty folder" } else { "has no more in it" };
                 talk.say(format!("`{typed}` {what}.\n")).await?;
                 return Ok(None);
             }
@@ -168,15 +150,12 @@ async fn say(
             Ok(None)
         }
         Found::Special => {
-            talk.say(format!(
-                "`{typed}` is a pipe, a socket or a device; I read only files.\n"
-            ))
-            .await?;
+            talk.say(format!("`{typed}` is a pipe, a socket or a device; I read only files.\n"))
+                .await?;
             Ok(None)
         }
         Found::Unreadable(problem) => {
-            talk.say(format!("I can't read `{typed}`: {problem}.\n"))
-                .await?;
+            talk.say(format!("I can't read `{typed}`: {problem}.\n")).await?;
             Ok(None)
         }
     }
@@ -188,20 +167,15 @@ async fn locate(talk: &mut Talk<'_>, path: &str) -> Result<Option<(Place, String
     let shown_path = prose::clean(&prose::cut(path, 200));
     let (cwd, typed) = (talk.cwd().to_owned(), path.to_owned());
     let home = talk.dispatch.environment.get("HOME").map(PathBuf::from);
-    let place = talk
-        .stop
-        .files(LIMIT, move |_| {
-            place::resolve(&cwd, &typed, home.as_deref())
-        })
-        .await?;
+    let place =
+        talk.stop.files(LIMIT, move |_| place::resolve(&cwd, &typed, home.as_deref())).await?;
     let problem = match place {
         Some(Ok(place)) => return Ok(Some((place, shown_path))),
         Some(Err(error)) => error,
         None => std::io::Error::other("the guide's code failed"),
     };
     if problem.kind() != std::io::ErrorKind::NotFound {
-        talk.say(format!("I can't read `{shown_path}`: {problem}.\n"))
-            .await?;
+        talk.say(format!("I can't read `{shown_path}`: {problem}.\n")).await?;
         return Ok(None);
     }
     let (cwd, typed) = (talk.cwd().to_owned(), path.to_owned());
@@ -225,10 +199,7 @@ async fn locate(talk: &mut Talk<'_>, path: &str) -> Result<Option<(Place, String
     };
     if let [only] = alike.as_slice() {
         let found = shown(Path::new(only));
-        talk.say(format!(
-            "There is no `{shown_path}`, but there is `{found}`.\n\n"
-        ))
-        .await?;
+        talk.say(format!("There is no `{shown_path}`, but there is `{found}`.\n\n")).await?;
         let real = talk.cwd().join(only);
         // It came from the walk, which follows no links.
         return Ok(Some((Place { real, inside: true }, found)));
@@ -251,22 +222,14 @@ fn named_like(cwd: &Path, path: &str, budget: &Budget) -> Vec<String> {
         let stem = file.file_stem().and_then(|stem| stem.to_str());
         file.ends_with(path) || stem.is_some_and(|stem| stem.eq_ignore_ascii_case(path))
     };
-    let alike = files
-        .iter()
-        .map(|file| file.path.as_path())
-        .filter(|file| is_alike(file));
+    let alike = files.iter().map(|file| file.path.as_path()).filter(|file| is_alike(file));
     // What is nearest comes first.
     let mut alike: Vec<&Path> = alike.collect();
     alike.sort_by_key(|file| file.components().count());
     if let Some(first) = alike.first().filter(|file| file.components().count() == 1) {
         alike = vec![*first];
     }
-    alike
-        .into_iter()
-        .filter_map(Path::to_str)
-        .take(10)
-        .map(str::to_owned)
-        .collect()
+    alike.into_iter().filter_map(Path::to_str).take(10).map(str::to_owned).collect()
 }
 
 fn read(path: &Path, first: u64, most: u64, budget: &Budget) -> Found {
@@ -303,11 +266,7 @@ fn entries(path: &Path, first: u64, budget: &Budget) -> std::io::Result<Found> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path)?.take(SORTED) {
         let entry = entry?;
-        let slash = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            "/"
-        } else {
-            ""
-        };
+        let slash = if entry.file_type().is_ok_and(|kind| kind.is_dir()) { "/" } else { "" };
         names.push(format!("{}{slash}", shown(Path::new(&entry.file_name()))));
         if budget.is_spent() {
             break;

@@ -83,10 +83,8 @@ impl Stop {
         work: impl FnOnce(&Budget) -> T + Send + 'static,
     ) -> Result<Option<T>, Ended> {
         let cancel = Cancel::default();
-        let budget = Budget {
-            cancelled: Arc::clone(&cancel.0),
-            until: std::time::Instant::now() + limit,
-        };
+        let budget =
+            Budget { cancelled: Arc::clone(&cancel.0), until: std::time::Instant::now() + limit };
         let mut thread = tokio::task::spawn_blocking(move || work(&budget));
         match self.or(&mut thread).await {
             Ok(done) => Ok(done.ok()),

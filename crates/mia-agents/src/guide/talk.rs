@@ -75,11 +75,7 @@ pub(super) struct Output {
 impl Output {
     /// What a tool that failed gives back.
     pub(super) fn error(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            is_error: true,
-            truncated: false,
-        }
+        Self { text: text.into(), is_error: true, truncated: false }
     }
 }
 
@@ -92,16 +88,7 @@ impl<'a> Talk<'a> {
         stop: Stop,
     ) -> Self {
         let (content, calls) = (String::new(), Vec::new());
-        Self {
-            dispatch,
-            services,
-            stop,
-            events,
-            content,
-            calls,
-            git_problem: None,
-            questions: 0,
-        }
+        Self { dispatch, services, stop, events, content, calls, git_problem: None, questions: 0 }
     }
 
     /// The working directory.
@@ -119,10 +106,7 @@ impl<'a> Talk<'a> {
     /// Begins a tool call.
     pub(super) async fn begin(&mut self, tool: Tool<'_>) -> Result<Open, Ended> {
         let id = format!("call-{}", self.calls.len() + 1);
-        let location = |path: &Path| Location {
-            path: shown(path),
-            line: None,
-        };
+        let location = |path: &Path| Location { path: shown(path), line: None };
         let call = ToolCallInfo {
             id: id.clone(),
             name: tool.name.to_owned(),
@@ -133,11 +117,7 @@ impl<'a> Talk<'a> {
             ..ToolCallInfo::default()
         };
         self.calls.push(call.clone());
-        let open = Open {
-            id,
-            name: tool.name,
-            began: Instant::now(),
-        };
+        let open = Open { id, name: tool.name, began: Instant::now() };
         self.send(EventBody::ToolCall(call)).await?;
         Ok(open)
     }
@@ -168,9 +148,7 @@ impl<'a> Talk<'a> {
     ) -> Result<Option<T>, Ended> {
         let open = self.begin(tool).await?;
         let done = self.stop.files(limit, work).await?;
-        let output = done
-            .as_ref()
-            .map_or_else(|| Output::error("the guide's code failed"), output);
+        let output = done.as_ref().map_or_else(|| Output::error("the guide's code failed"), output);
         self.end(open, output).await?;
         Ok(done)
     }
@@ -190,13 +168,7 @@ impl<'a> Talk<'a> {
         }
         let input = serde_json::json!({ "command": format!("git {}", arguments.join(" ")) });
         let kind = ToolKind::Execute;
-        let tool = Tool {
-            name,
-            title: title.to_owned(),
-            kind,
-            input,
-            path: None,
-        };
+        let tool = Tool { name, title: title.to_owned(), kind, input, path: None };
         let open = self.begin(tool).await?;
         let ran = git.run(arguments, &self.stop).await?;
         let output = match &ran {
@@ -217,8 +189,7 @@ impl<'a> Talk<'a> {
             Some(PermissionPolicy::Full) => return Ok(true),
             Some(PermissionPolicy::ReadOnly) => {
                 let message = format!("denied by --permissions read-only: {title}");
-                self.send(EventBody::notice(NoticeKind::Denied, message))
-                    .await?;
+                self.send(EventBody::notice(NoticeKind::Denied, message)).await?;
                 return Ok(false);
             }
             Some(PermissionPolicy::Edit) | None => {}

@@ -43,10 +43,7 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
     if !kind.is_file() {
         return Ok(Opened::Special);
     }
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Ok(Opened::Special);
@@ -120,9 +117,7 @@ pub(super) fn lines(
     }
     while read.lines.len() < most {
         match next_line(reader, LINE)? {
-            Some(line) => read
-                .lines
-                .push(prose::clean(&String::from_utf8_lossy(&line))),
+            Some(line) => read.lines.push(prose::clean(&String::from_utf8_lossy(&line))),
             None => return Ok(read),
         }
         if budget.is_spent() {

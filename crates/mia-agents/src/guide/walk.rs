@@ -33,10 +33,7 @@ pub(super) struct Walk {
 /// Walks a folder: by name, without what `.gitignore` names, without hidden files, and without
 /// following links, so without end in none. A single file is a folder of one.
 pub(super) fn walk(root: &Path, budget: &Budget) -> Walk {
-    let mut walk = Walk {
-        complete: true,
-        ..Walk::default()
-    };
+    let mut walk = Walk { complete: true, ..Walk::default() };
     let entries = WalkBuilder::new(root)
         .require_git(false)
         .git_global(false)
@@ -58,14 +55,8 @@ pub(super) fn walk(root: &Path, budget: &Budget) -> Walk {
             Ok(path) if !path.as_os_str().is_empty() => path.to_owned(),
             _ => PathBuf::from(entry.file_name()),
         };
-        let modified = entry
-            .metadata()
-            .ok()
-            .and_then(|found| found.modified().ok());
-        walk.files.push(Found {
-            path,
-            modified: modified.unwrap_or(SystemTime::UNIX_EPOCH),
-        });
+        let modified = entry.metadata().ok().and_then(|found| found.modified().ok());
+        walk.files.push(Found { path, modified: modified.unwrap_or(SystemTime::UNIX_EPOCH) });
     }
     walk
 }

@@ -20,11 +20,7 @@ async fn m_001_claude_code_conforms() {
     };
     let make = || {
         let claude = ClaudeCode::default();
-        Arc::new(SpawnPlugin::new(
-            ClaudeCode::NAME,
-            ClaudeCode::VERSION,
-            claude,
-        )) as _
+        Arc::new(SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, claude)) as _
     };
     let supervisor = Supervisor::new(SupervisorProgram::ThisProgram);
     let mut subject = Subject {
@@ -46,19 +42,8 @@ fn bare(world: &World) -> Duration {
     let mut child = world
         .home
         .command(world.program())
-        .args([
-            "-p",
-            "--input-format",
-            "stream-json",
-            "--output-format",
-            "stream-json",
-        ])
-        .args([
-            "--verbose",
-            "--include-partial-messages",
-            "--permission-prompt-tool",
-            "stdio",
-        ])
+        .args(["-p", "--input-format", "stream-json", "--output-format", "stream-json"])
+        .args(["--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -68,12 +53,7 @@ fn bare(world: &World) -> Duration {
     let message = json!({"type": "user", "message": {"role": "user", "content": content}});
     writeln!(stdin, "{message}").unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !lines
-        .next()
-        .unwrap()
-        .unwrap()
-        .contains(r#""type":"result""#)
-    {}
+    while !lines.next().unwrap().unwrap().contains(r#""type":"result""#) {}
     drop(stdin);
     assert!(child.wait().unwrap().success());
     began.elapsed()

@@ -28,10 +28,7 @@ async fn m_024_an_abort_in_mid_stream_keeps_the_text_and_the_session() {
     world.plugin.abort(&running.task.clone()).await;
     assert_eq!(world.alive(), [], "all is gone when the abort is answered");
     let ran = running.end().await;
-    assert_eq!(
-        (ran.error().code, ran.error().cause),
-        (ErrorCode::Aborted, Some(Cause::Requested))
-    );
+    assert_eq!((ran.error().code, ran.error().cause), (ErrorCode::Aborted, Some(Cause::Requested)));
     assert_eq!(ran.partial(), ran.said());
     let session = ran.error().partial.as_ref().unwrap().session_id.clone();
     assert!(session.is_some());
@@ -65,9 +62,7 @@ async fn m_024_an_abort_while_it_asks_withdraws_the_question() {
     let mut dispatch = world.dispatch("TOOL bash touch made.txt\nSAY done");
     dispatch.permissions = Arc::new(Silent);
     let mut running = world.start(dispatch);
-    running
-        .until(|event| matches!(event, EventBody::Permission(_)))
-        .await;
+    running.until(|event| matches!(event, EventBody::Permission(_))).await;
     // Its session is on record while it runs, for a crash now.
     assert_eq!(world.sessions.ids().len(), 1);
     world.plugin.abort(&running.task.clone()).await;
@@ -91,16 +86,10 @@ async fn m_024_an_abort_in_mid_tool_takes_children_in_other_sessions_along() {
     dispatch.options.permissions = Some(PermissionPolicy::Full);
     let conversation = dispatch.options.conversation_id.clone();
     let mut running = world.start(dispatch);
-    running
-        .until(|event| matches!(event, EventBody::ToolCall(_)))
-        .await;
+    running.until(|event| matches!(event, EventBody::ToolCall(_))).await;
     let detached = world.process("tail -f /dev/null").await;
     world.process("tail -n 3 -f /dev/null").await;
-    assert_eq!(
-        detached.session(),
-        Some(detached.pid()),
-        "it is in a session of its own"
-    );
+    assert_eq!(detached.session(), Some(detached.pid()), "it is in a session of its own");
     world.plugin.abort(&running.task.clone()).await;
     assert_eq!(world.alive(), []);
     let ran = running.end().await;
@@ -141,19 +130,13 @@ fn the_process_that_is_killed() {
         let mut dispatch =
             world.dispatch("TOOL bash setsid tail -f /dev/null & tail -n 3 -f /dev/null");
         dispatch.options.permissions = Some(PermissionPolicy::Full);
-        dispatch
-            .options
-            .env
-            .insert("ANTHROPIC_BASE_URL".to_owned(), url.into_string().unwrap());
+        dispatch.options.env.insert("ANTHROPIC_BASE_URL".to_owned(), url.into_string().unwrap());
         let mark = std::env::var("MARK_OF_THE_KILLED").unwrap();
         // The killed can't remove its home: who kills it does.
         let home = world.home.home();
         let note = Path::new(&mark).join("home-of-the-killed");
         std::fs::write(note, home.parent().unwrap().to_str().unwrap()).unwrap();
-        dispatch
-            .options
-            .env
-            .insert("MARK_OF_THE_KILLED".to_owned(), mark);
+        dispatch.options.env.insert("MARK_OF_THE_KILLED".to_owned(), mark);
         let (sink, _stream) = event_channel();
         let ended = world.plugin.dispatch(dispatch, sink).await;
         panic!("it was not killed: {ended:?}");
@@ -167,35 +150,21 @@ async fn m_021_nothing_lives_on_when_mia_is_killed() {
     };
     let mark = world.home.work().to_string_lossy().into_owned();
     let mut killed = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--ignored",
-            "--exact",
-            "ending::the_process_that_is_killed",
-            "--nocapture",
-        ])
+        .args(["--ignored", "--exact", "ending::the_process_that_is_killed", "--nocapture"])
         .env("MODEL_OF_THE_KILLED", world.llm.url())
         .env("MARK_OF_THE_KILLED", &mark)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let family = || proc::with_env("MARK_OF_THE_KILLED", &mark);
-    let runs = |command: &str| {
-        family()
-            .into_iter()
-            .any(|process| process.command() == command)
-    };
+    let runs = |command: &str| family().into_iter().any(|process| process.command() == command);
     proc::wait_for("claude and its tools", SOON, || {
         (runs("tail -f /dev/null") && runs("tail -n 3 -f /dev/null")).then_some(())
     })
     .await;
     let family = family();
     let program = world.program().to_string_lossy().into_owned();
-    assert!(
-        family
-            .iter()
-            .any(|process| process.command().starts_with(&program)),
-        "{family:?}"
-    );
+    assert!(family.iter().any(|process| process.command().starts_with(&program)), "{family:?}");
     killed.kill().unwrap();
     killed.wait().unwrap();
     let left = proc::wait_until_gone(&family, Duration::from_secs(6)).await;

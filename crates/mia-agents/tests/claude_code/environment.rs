@@ -32,12 +32,9 @@ async fn m_013_canaries_are_withheld_and_its_own_settings_passed_on() {
     for gone in ["canary", "parent"] {
         assert!(!seen.contains(gone), "{seen}");
     }
-    for there in [
-        "HARMLESS=yes",
-        "AWS_SECRET_ACCESS_KEY=its own",
-        "NO_COLOR=1",
-        "ANTHROPIC_BASE_URL=",
-    ] {
+    for there in
+        ["HARMLESS=yes", "AWS_SECRET_ACCESS_KEY=its own", "NO_COLOR=1", "ANTHROPIC_BASE_URL="]
+    {
         assert!(seen.contains(there), "{there} is not in {seen}");
     }
     let withheld = ran.notices(NoticeKind::WithheldEnv);
@@ -49,10 +46,7 @@ async fn m_013_canaries_are_withheld_and_its_own_settings_passed_on() {
     let log = world.llm.log();
     assert_eq!(log.total, 2, "{:?}", world.asked());
     for request in &log.requests {
-        assert_eq!(
-            (request.method.as_str(), request.key.as_str()),
-            ("POST", "dummy")
-        );
+        assert_eq!((request.method.as_str(), request.key.as_str()), ("POST", "dummy"));
         assert!(request.path.starts_with("/v1/messages"), "{}", request.path);
     }
 }

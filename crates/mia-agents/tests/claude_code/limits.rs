@@ -16,10 +16,7 @@ async fn m_026_a_provider_that_never_answers_is_ended_by_the_deadline() {
     let mut dispatch = world.dispatch("HANG");
     dispatch.options.timeout_ms = Some(3_000);
     let ran = world.run(dispatch).await;
-    assert_eq!(
-        (ran.error().code, ran.error().phase),
-        (ErrorCode::Timeout, Some(Phase::Total))
-    );
+    assert_eq!((ran.error().code, ran.error().phase), (ErrorCode::Timeout, Some(Phase::Total)));
     assert!(ran.took >= Duration::from_secs(3), "{:?}", ran.took);
     assert_eq!(world.alive(), []);
 }
@@ -34,10 +31,7 @@ async fn m_019_a_stream_that_stalls_is_ended() {
         return;
     };
     let ran = world.ask("TOOL bash true\nSTALL").await;
-    assert_eq!(
-        (ran.error().code, ran.error().phase),
-        (ErrorCode::Timeout, Some(Phase::Stall))
-    );
+    assert_eq!((ran.error().code, ran.error().phase), (ErrorCode::Timeout, Some(Phase::Stall)));
     assert_eq!(ran.partial(), "stalling ");
     assert_eq!(world.alive(), []);
 }
@@ -47,13 +41,9 @@ async fn m_020_ten_at_once() {
     let Some(world) = World::new().await else {
         return;
     };
-    let prompts: Vec<String> = (0..10)
-        .map(|n| format!("PRE begin {n},\nGATE all\nSAY end {n}"))
-        .collect();
-    let mut running: Vec<_> = prompts
-        .iter()
-        .map(|p| world.start(world.dispatch(p)))
-        .collect();
+    let prompts: Vec<String> =
+        (0..10).map(|n| format!("PRE begin {n},\nGATE all\nSAY end {n}")).collect();
+    let mut running: Vec<_> = prompts.iter().map(|p| world.start(world.dispatch(p))).collect();
     for (n, one) in running.iter_mut().enumerate() {
         one.until_said(&format!("begin {n},")).await;
     }
@@ -63,10 +53,6 @@ async fn m_020_ten_at_once() {
         assert_eq!(one.end().await.answer(), format!("begin {n},end {n}"));
     }
     assert_eq!(world.plugin.running_task_count(), 0);
-    let sessions = world
-        .sessions
-        .ids()
-        .into_iter()
-        .collect::<std::collections::BTreeSet<_>>();
+    let sessions = world.sessions.ids().into_iter().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(sessions.len(), 10);
 }

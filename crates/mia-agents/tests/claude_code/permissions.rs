@@ -65,10 +65,7 @@ async fn m_026_a_question_is_asked_and_its_answer_obeyed() {
     }
 
     assert!(made(&allowed, &world));
-    assert_eq!(
-        resolutions(&allowed),
-        [(Some("allow_once"), ResolvedBy::Client)]
-    );
+    assert_eq!(resolutions(&allowed), [(Some("allow_once"), ResolvedBy::Client)]);
     assert_eq!(allowed.result().warnings, Vec::<String>::new());
     let asked = yes.asked();
     assert_eq!(asked[0].tool_call_id, allowed.calls()[0].id);
@@ -78,10 +75,7 @@ async fn m_026_a_question_is_asked_and_its_answer_obeyed() {
     );
 
     assert!(!made(&denied, &world));
-    assert_eq!(
-        resolutions(&denied),
-        [(Some("reject_once"), ResolvedBy::Client)]
-    );
+    assert_eq!(resolutions(&denied), [(Some("reject_once"), ResolvedBy::Client)]);
     assert!(denied.results()[0].is_error);
     assert!(denied.result().warnings[0].starts_with("not allowed: Write "));
 
@@ -91,20 +85,9 @@ async fn m_026_a_question_is_asked_and_its_answer_obeyed() {
     assert!(unasked.result().warnings[0].starts_with("not allowed: Write "));
 
     assert!(made(&remembered, &world));
-    assert_eq!(
-        always.asked().len(),
-        1,
-        "the second one is the like: {:?}",
-        always.asked()
-    );
-    let project = world
-        .home
-        .work()
-        .join(remembered.result().task_id.to_string());
-    assert!(
-        !project.join(".claude").exists(),
-        "nothing is written into the project"
-    );
+    assert_eq!(always.asked().len(), 1, "the second one is the like: {:?}", always.asked());
+    let project = world.home.work().join(remembered.result().task_id.to_string());
+    assert!(!project.join(".claude").exists(), "nothing is written into the project");
 }
 
 #[tokio::test]
@@ -115,11 +98,8 @@ async fn m_026_the_policies_do_what_they_say() {
     let both =
         "PTOOL write made.txt text\nPTOOL bash touch made.txt\nTOOL read ../readable.txt\nSAY done";
     std::fs::write(world.home.work().join("readable.txt"), "x").unwrap();
-    let (read_only, edit, full) = (
-        PermissionPolicy::ReadOnly,
-        PermissionPolicy::Edit,
-        PermissionPolicy::Full,
-    );
+    let (read_only, edit, full) =
+        (PermissionPolicy::ReadOnly, PermissionPolicy::Edit, PermissionPolicy::Full);
     let somebody = Somebody::who_says(OptionKind::AllowOnce);
     let other = "TOOL bash dd if=/dev/null of=made.txt\nSAY done";
     let (nothing, edits, asks, commands) = tokio::join!(
@@ -128,36 +108,17 @@ async fn m_026_the_policies_do_what_they_say() {
         run(&world, other, Some(edit), None),
         run(&world, RUNS, Some(full), None),
     );
-    assert!(
-        !made(&nothing, &world),
-        "read-only writes even if somebody would allow it"
-    );
-    let failed: Vec<bool> = nothing
-        .results()
-        .iter()
-        .map(|result| result.is_error)
-        .collect();
+    assert!(!made(&nothing, &world), "read-only writes even if somebody would allow it");
+    let failed: Vec<bool> = nothing.results().iter().map(|result| result.is_error).collect();
     assert_eq!(failed[..2], [true, true], "{:?}", nothing.results());
-    assert!(
-        somebody
-            .asked()
-            .iter()
-            .all(|asked| asked.title.starts_with("Read ")),
-        "{somebody:?}"
-    );
+    assert!(somebody.asked().iter().all(|asked| asked.title.starts_with("Read ")), "{somebody:?}");
 
     assert!(made(&edits, &world));
     assert_eq!(resolutions(&edits), []);
 
-    assert!(
-        !made(&asks, &world),
-        "other commands ask, and nobody is there"
-    );
+    assert!(!made(&asks, &world), "other commands ask, and nobody is there");
     assert_eq!(resolutions(&asks), [(None, ResolvedBy::Nobody)]);
 
-    assert!(
-        made(&commands, &world),
-        "full, as whoever runs this: CI does as root"
-    );
+    assert!(made(&commands, &world), "full, as whoever runs this: CI does as root");
     assert_eq!(resolutions(&commands), []);
 }

@@ -12,15 +12,7 @@ async fn m_011_odd_prompts_reach_the_model_as_they_are_and_none_is_in_argv() {
         return;
     };
     let canary = "canary-5d1c";
-    let odd = [
-        "-v",
-        "--help",
-        "-",
-        "/nosuchcommand with words",
-        "!ls",
-        "# note",
-        "  blanks  ",
-    ];
+    let odd = ["-v", "--help", "-", "/nosuchcommand with words", "!ls", "# note", "  blanks  "];
     let asked = odd.map(|prompt| {
         let world = &world;
         async move { world.ask(&format!("{prompt}\n{canary}\nECHO")).await }
@@ -33,10 +25,7 @@ async fn m_011_odd_prompts_reach_the_model_as_they_are_and_none_is_in_argv() {
     held.end().await;
     for (ran, prompt) in futures::future::join_all(asked).await.iter().zip(odd) {
         let said = ran.answer();
-        assert!(
-            said.contains(prompt.trim()) && said.contains(canary),
-            "{prompt:?}: {said:?}"
-        );
+        assert!(said.contains(prompt.trim()) && said.contains(canary), "{prompt:?}: {said:?}");
     }
 }
 

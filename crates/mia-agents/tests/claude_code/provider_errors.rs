@@ -15,12 +15,7 @@ async fn m_026_errors_of_the_provider_are_told_once_with_their_cause_and_a_hint(
     // What is asked for, what it means, whether there is something to do, how often it is asked for;
     // a 400 is asked for again without claude's newest features, one after the other.
     let cases = [
-        (
-            "400 msg=bad request of ours",
-            Cause::InvalidRequest,
-            false,
-            0,
-        ),
+        ("400 msg=bad request of ours", Cause::InvalidRequest, false, 0),
         ("401", Cause::Authentication, true, 2),
         ("429 retry-after=1", Cause::RateLimited, true, 2),
         ("429 retry-after=3600", Cause::RateLimited, true, 1),
@@ -37,26 +32,13 @@ async fn m_026_errors_of_the_provider_are_told_once_with_their_cause_and_a_hint(
             "{prompt}: {error:?}"
         );
         assert_eq!(ran.said(), "", "an error is no answer");
-        assert!(
-            error
-                .partial
-                .as_ref()
-                .is_none_or(|partial| partial.content.is_empty())
-        );
+        assert!(error.partial.as_ref().is_none_or(|partial| partial.content.is_empty()));
         assert!(!error.message.is_empty() && !error.message.contains("ede_diagnostic"));
-        assert_eq!(
-            error.retry_after_ms.is_some(),
-            prompt == "429 retry-after=1",
-            "{error:?}"
-        );
+        assert_eq!(error.retry_after_ms.is_some(), prompt == "429 retry-after=1", "{error:?}");
     }
     assert!(all[0].error().message.contains("bad request of ours"));
     assert!(all[2].error().retry_after_ms >= Some(1000));
-    assert!(
-        all[4].notices(NoticeKind::Retry)[0].contains("500"),
-        "{:?}",
-        all[4].events
-    );
+    assert!(all[4].notices(NoticeKind::Retry)[0].contains("500"), "{:?}", all[4].events);
     // Each prompt was asked for as often as claude tries, and not once more by us.
     let expected: usize = cases.iter().map(|(.., tries)| tries).sum();
     let mut asked = world.asked();
@@ -82,20 +64,11 @@ async fn m_026_without_a_key_it_says_what_to_do() {
         return;
     };
     let mut dispatch = world.dispatch("SAY x");
-    let env = world
-        .environment()
-        .into_iter()
-        .filter(|(name, _)| name != "ANTHROPIC_API_KEY");
+    let env = world.environment().into_iter().filter(|(name, _)| name != "ANTHROPIC_API_KEY");
     dispatch.environment = env.collect();
     let ran = world.run(dispatch).await;
     let error = ran.error();
-    assert_eq!(
-        (error.code, error.cause),
-        (ErrorCode::ProviderError, Some(Cause::Authentication))
-    );
-    assert!(
-        error.hint.as_ref().unwrap().contains("ANTHROPIC_API_KEY"),
-        "{error:?}"
-    );
+    assert_eq!((error.code, error.cause), (ErrorCode::ProviderError, Some(Cause::Authentication)));
+    assert!(error.hint.as_ref().unwrap().contains("ANTHROPIC_API_KEY"), "{error:?}");
     assert_eq!(world.llm.log().total, 0);
 }

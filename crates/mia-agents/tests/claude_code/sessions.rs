@@ -41,9 +41,7 @@ async fn m_018_a_stale_session_is_replaced_once_and_the_fresh_one_is_told() {
     let Some(world) = World::new().await else {
         return;
     };
-    world
-        .sessions
-        .set_recap("They asked for a kiwi. You said: fine.");
+    world.sessions.set_recap("They asked for a kiwi. You said: fine.");
     for stale in ["11111111-2222-4333-8444-555555555555", "not-a-uuid"] {
         let mut dispatch = world.dispatch("SAY hello again");
         dispatch.earlier_turns = 1;
@@ -52,10 +50,7 @@ async fn m_018_a_stale_session_is_replaced_once_and_the_fresh_one_is_told() {
             conversation: dispatch.options.conversation_id.clone(),
             cwd: Some(world.home.work()),
         };
-        let record = SessionRecord {
-            session_id: stale.to_owned(),
-            state: serde_json::Value::Null,
-        };
+        let record = SessionRecord { session_id: stale.to_owned(), state: serde_json::Value::Null };
         world.sessions.put(&key, &record).await.unwrap();
         let before = world.llm.log().turns().count();
         let ran = world.run(dispatch).await;
@@ -64,20 +59,10 @@ async fn m_018_a_stale_session_is_replaced_once_and_the_fresh_one_is_told() {
         assert_eq!(ran.notices(NoticeKind::ContextReset).len(), 1);
         let session = ran.result().session_id.clone().unwrap();
         assert_ne!(session, stale);
-        assert_eq!(
-            world.sessions.get(&key).await.unwrap().unwrap().session_id,
-            session
-        );
+        assert_eq!(world.sessions.get(&key).await.unwrap().unwrap().session_id, session);
         let log = world.llm.log();
         assert_eq!(log.turns().count(), before + 1, "retried once");
-        let body = log
-            .turns()
-            .last()
-            .unwrap()
-            .body
-            .as_ref()
-            .unwrap()
-            .to_string();
+        let body = log.turns().last().unwrap().body.as_ref().unwrap().to_string();
         assert!(body.contains("They asked for a kiwi."), "{body}");
     }
 }
@@ -94,12 +79,7 @@ async fn m_018_an_error_of_the_provider_does_not_cost_the_session() {
         dispatch.earlier_turns = earlier;
         dispatch
     };
-    let session = world
-        .run(turn("REMEMBER plum", 0))
-        .await
-        .result()
-        .session_id
-        .clone();
+    let session = world.run(turn("REMEMBER plum", 0)).await.result().session_id.clone();
     let failed = world.run(turn("ERROR 400", 1)).await;
     assert_eq!(failed.error().code, ErrorCode::ProviderError);
     let ran = world.run(turn("RECALL", 2)).await;

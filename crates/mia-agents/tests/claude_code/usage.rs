@@ -25,11 +25,9 @@ async fn m_006_usage_and_cost_are_of_the_dispatch_not_of_the_session() {
             (turn * 1000, turn * 100, Some(7))
         );
         let told = ran.events.iter().rev().find_map(|event| match event {
-            EventBody::Usage {
-                tokens: Some(tokens),
-                cost_usd,
-                ..
-            } => Some((tokens.clone(), *cost_usd)),
+            EventBody::Usage { tokens: Some(tokens), cost_usd, .. } => {
+                Some((tokens.clone(), *cost_usd))
+            }
             _ => None,
         });
         assert_eq!(told, Some((usage, result.cost_usd)));

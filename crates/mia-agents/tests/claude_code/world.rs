@@ -47,21 +47,12 @@ impl World {
             agents::skip_or_fail("claude");
             return None;
         };
-        let options = Options {
-            bodies: true,
-            ..Options::default()
-        };
+        let options = Options { bodies: true, ..Options::default() };
         let llm = FakeLlm::with(options).unwrap();
         let home = RealHome::new(&llm);
         let sessions = Arc::new(InMemorySessions::default());
         let plugin = plugin(&program, Arc::clone(&sessions), change).await;
-        Some(Self {
-            llm,
-            home,
-            plugin,
-            sessions,
-            program,
-        })
+        Some(Self { llm, home, plugin, sessions, program })
     }
 
     /// A second plugin over the same record of sessions, as after a restart of Mia.
@@ -115,13 +106,7 @@ impl World {
         let (sink, stream) = event_channel();
         let began = Instant::now();
         let dispatched = tokio::spawn(async move { plugin.dispatch(dispatch, sink).await });
-        Running {
-            task,
-            stream,
-            seen: Vec::new(),
-            dispatched,
-            began,
-        }
+        Running { task, stream, seen: Vec::new(), dispatched, began }
     }
 
     /// Everything that runs and was started here, the tools of the agent included.
@@ -138,9 +123,7 @@ impl World {
     /// What the model was asked and what became of it, side work left out.
     pub(crate) fn asked(&self) -> Vec<(String, Happening)> {
         let log = self.llm.log();
-        log.turns()
-            .map(|request| (request.verb.clone(), request.happening))
-            .collect()
+        log.turns().map(|request| (request.verb.clone(), request.happening)).collect()
     }
 
     /// A file in the work folder.
@@ -155,11 +138,7 @@ async fn plugin(
     change: impl FnOnce(&mut PluginConfig),
 ) -> Arc<SpawnPlugin<ClaudeCode>> {
     let claude = ClaudeCode::default();
-    let plugin = Arc::new(SpawnPlugin::new(
-        ClaudeCode::NAME,
-        ClaudeCode::VERSION,
-        claude,
-    ));
+    let plugin = Arc::new(SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, claude));
     let mut config = PluginConfig::new(ClaudeCode::NAME);
     config.binary = Some(program.to_owned());
     config.max_concurrency = 16;
@@ -203,8 +182,7 @@ impl Running {
     /// Reads events until the answer holds that text.
     pub(crate) async fn until_said(&mut self, text: &str) {
         while !tokens(&self.seen).contains(text) {
-            self.until(|event| matches!(event, EventBody::Token { .. }))
-                .await;
+            self.until(|event| matches!(event, EventBody::Token { .. })).await;
         }
     }
 
@@ -217,11 +195,7 @@ impl Running {
             (&mut self.dispatched).await.unwrap()
         };
         let outcome = tokio::time::timeout(SOON, all).await.unwrap();
-        Ran {
-            events: self.seen,
-            outcome,
-            took: self.began.elapsed(),
-        }
+        Ran { events: self.seen, outcome, took: self.began.elapsed() }
     }
 }
 
@@ -236,9 +210,7 @@ pub(crate) struct Ran {
 impl Ran {
     /// The result.
     pub(crate) fn result(&self) -> &DispatchResult {
-        self.outcome
-            .as_ref()
-            .unwrap_or_else(|error| panic!("{error:?} after {:?}", self.events))
+        self.outcome.as_ref().unwrap_or_else(|error| panic!("{error:?} after {:?}", self.events))
     }
 
     /// The answer, which is what the events said.
@@ -254,10 +226,7 @@ impl Ran {
 
     /// What had been said before it failed.
     pub(crate) fn partial(&self) -> &str {
-        self.error()
-            .partial
-            .as_ref()
-            .map_or("", |partial| &partial.content)
+        self.error().partial.as_ref().map_or("", |partial| &partial.content)
     }
 
     /// The text of the main agent as it streamed.
@@ -268,11 +237,7 @@ impl Ran {
     /// The text of the main agent's thoughts.
     pub(crate) fn thoughts(&self) -> String {
         let texts = self.events.iter().filter_map(|event| match event {
-            EventBody::Thought {
-                text,
-                parent_id: None,
-                ..
-            } => Some(text.as_str()),
+            EventBody::Thought { text, parent_id: None, .. } => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -309,11 +274,7 @@ impl Ran {
 /// The text of the main agent, joined.
 pub(crate) fn tokens(events: &[EventBody]) -> String {
     let texts = events.iter().filter_map(|event| match event {
-        EventBody::Token {
-            text,
-            parent_id: None,
-            ..
-        } => Some(text.as_str()),
+        EventBody::Token { text, parent_id: None, .. } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
@@ -328,10 +289,7 @@ pub(crate) struct Somebody {
 
 impl Somebody {
     pub(crate) fn who_says(answer: OptionKind) -> Arc<Self> {
-        Arc::new(Self {
-            answer,
-            asked: Mutex::default(),
-        })
+        Arc::new(Self { answer, asked: Mutex::default() })
     }
 
     pub(crate) fn asked(&self) -> Vec<PermissionRequest> {

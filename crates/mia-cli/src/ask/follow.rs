@@ -138,9 +138,7 @@ pub(super) async fn follow(
         None => Ok(ExitCode::from(code)),
         // A pipe to `head`: it has what it wanted.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(FAILED)),
-        Some(error) => Err(Failure::answer(format!(
-            "can't write the answer to stdout: {error}"
-        ))),
+        Some(error) => Err(Failure::answer(format!("can't write the answer to stdout: {error}"))),
     }
 }
 
@@ -175,12 +173,7 @@ async fn next_answer(questions: &mut Option<Questions>) -> (String, Option<Strin
 fn reader_has_gone() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
-    let now = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
-        && fds
-            .iter()
-            .any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
+        && fds.iter().any(|fd| fd.revents().intersects(PollFlags::ERR | PollFlags::HUP))
 }

@@ -11,9 +11,7 @@ pub(super) struct JsonOutput<W: Write> {
 
 impl<W: Write> JsonOutput<W> {
     pub(super) fn new(out: W) -> Self {
-        Self {
-            out: BufWriter::with_capacity(64 * 1024, out),
-        }
+        Self { out: BufWriter::with_capacity(64 * 1024, out) }
     }
 
     pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {

@@ -29,17 +29,12 @@ pub(super) fn read(words: &[String]) -> Result<String, Failure> {
     }
     let parts: Vec<&str> = match &stdin {
         Some(text) if words.is_empty() => vec![text],
-        Some(text) => words
-            .iter()
-            .map(|word| if word == "-" { text.as_str() } else { word })
-            .collect(),
+        Some(text) => {
+            words.iter().map(|word| if word == "-" { text.as_str() } else { word }).collect()
+        }
         None => words.iter().map(String::as_str).collect(),
     };
-    let prompt = parts.join(if stdin.is_some() && parts.len() > 1 {
-        "\n\n"
-    } else {
-        " "
-    });
+    let prompt = parts.join(if stdin.is_some() && parts.len() > 1 { "\n\n" } else { " " });
     if prompt.trim().is_empty() {
         return Err(Failure::usage("the prompt is empty").with_help("say what is to be done"));
     }
@@ -65,10 +60,8 @@ fn read_stdin() -> Result<String, Failure> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::usage(format!(
-            "the prompt on stdin is no UTF-8 text (at byte {at})"
-        ))
-        .with_help("convert it, or hand it over as a file with --file")
+        Failure::usage(format!("the prompt on stdin is no UTF-8 text (at byte {at})"))
+            .with_help("convert it, or hand it over as a file with --file")
     })
 }
 
@@ -78,11 +71,7 @@ pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<Attachment>, Failure> {
         .iter()
         .map(|path| {
             let (bytes, whole) = read_file(path, "--file", FILE)?;
-            let text = if whole {
-                String::from_utf8(bytes).ok()
-            } else {
-                None
-            };
+            let text = if whole { String::from_utf8(bytes).ok() } else { None };
             let text = text.filter(|text| !text.contains('\0'));
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             Ok(Attachment { path, text })
@@ -97,10 +86,8 @@ pub(super) fn images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
         .map(|path| {
             let (bytes, whole) = read_file(path, "--image", IMAGE)?;
             if !whole {
-                return Err(
-                    Failure::usage(format!("--image {}: over 20 MiB", path.display()))
-                        .with_help("make it smaller"),
-                );
+                return Err(Failure::usage(format!("--image {}: over 20 MiB", path.display()))
+                    .with_help("make it smaller"));
             }
             let media_type = media_type(&bytes).ok_or_else(|| {
                 Failure::usage(format!(
@@ -139,21 +126,7 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         _ => None,
     }
 }

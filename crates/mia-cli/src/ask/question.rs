@@ -25,17 +25,8 @@ pub(super) struct Questions {
 impl Questions {
     /// None when there is no terminal to ask on.
     pub(super) fn open() -> Option<Self> {
-        let terminal = File::options()
-            .read(true)
-            .write(true)
-            .open("/dev/tty")
-            .ok()?;
-        Some(Self {
-            terminal,
-            typed: None,
-            open: VecDeque::new(),
-            asking: None,
-        })
+        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        Some(Self { terminal, typed: None, open: VecDeque::new(), asking: None })
     }
 
     pub(super) fn asked(&mut self, question: PermissionRequest) {
@@ -180,11 +171,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_taken_by_what_it_means_and_never_guessed() {
-        let option = |id: &str, kind| PermissionOption {
-            id: id.into(),
-            name: id.into(),
-            kind,
-        };
+        let option = |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
         let question = PermissionRequest {
             id: "q".into(),
             tool_call_id: "t".into(),

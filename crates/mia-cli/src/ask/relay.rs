@@ -19,10 +19,7 @@ const QUEUE: usize = 8;
 const PATIENCE: Duration = Duration::from_millis(500);
 /// What the screen is told.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are events, and few wait"
-)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are events, and few wait")]
 pub(super) enum Shown {
     /// Something happened in the task.
     Event(Event),
@@ -53,15 +50,7 @@ impl Relay {
         let (screen, shown) = mpsc::channel(QUEUE);
         let task = events.task_id.clone();
         let client = client.clone();
-        let relay = Self {
-            client,
-            task,
-            events,
-            signals,
-            screen,
-            aborting: false,
-            stuck: false,
-        };
+        let relay = Self { client, task, events, signals, screen, aborting: false, stuck: false };
         tokio::spawn(relay.run());
         shown
     }
@@ -77,13 +66,7 @@ impl Relay {
                 },
             }
         }
-        let Self {
-            client,
-            mut signals,
-            screen,
-            stuck,
-            ..
-        } = self;
+        let Self { client, mut signals, screen, stuck, .. } = self;
         drop(screen);
         if stuck {
             tokio::select! {

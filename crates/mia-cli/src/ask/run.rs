@@ -38,9 +38,7 @@ pub(crate) fn run(program: &Program, args: Ask, quiet: bool) -> Result<ExitCode,
         };
         let mut options = DispatchOptions::new(TaskId::generate(), conversation, cwd);
         options.model = args.model;
-        options.timeout_ms = args
-            .timeout
-            .map(|t| u64::try_from(t.as_millis()).unwrap_or(u64::MAX));
+        options.timeout_ms = args.timeout.map(|t| u64::try_from(t.as_millis()).unwrap_or(u64::MAX));
         options.files = files;
         options.images = images;
         options.permissions = args.permissions;

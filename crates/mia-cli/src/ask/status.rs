@@ -19,11 +19,7 @@ pub(super) struct Status {
 
 impl Status {
     pub(super) fn new(terminal: Terminal) -> Self {
-        Self {
-            terminal,
-            shown: false,
-            frame: 0,
-        }
+        Self { terminal, shown: false, frame: 0 }
     }
 
     /// Whether what goes on since then is due to be shown.
@@ -37,10 +33,7 @@ impl Status {
             return;
         }
         self.frame = self.frame.wrapping_add(1);
-        let frame = FRAMES
-            .get(self.frame % FRAMES.len())
-            .copied()
-            .unwrap_or("-");
+        let frame = FRAMES.get(self.frame % FRAMES.len()).copied().unwrap_or("-");
         let time = took(since.elapsed());
         let room = columns().saturating_sub(width(&time) + 5);
         let time = self.terminal.paint(&time, Look::Dim);

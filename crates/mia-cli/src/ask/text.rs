@@ -50,15 +50,8 @@ struct OpenTool {
 impl TextOutput {
     pub(super) fn new(program: &'static str, quiet: bool) -> Self {
         let terminal = Terminal::of_stderr();
-        let shown = if quiet {
-            Terminal {
-                there: false,
-                moves: false,
-                colours: false,
-            }
-        } else {
-            terminal
-        };
+        let shown =
+            if quiet { Terminal { there: false, moves: false, colours: false } } else { terminal };
         Self {
             program,
             out: BufWriter::with_capacity(64 * 1024, io::stdout()),
@@ -79,14 +72,8 @@ impl TextOutput {
     pub(super) fn event(&mut self, event: Event) -> io::Result<()> {
         match event.body {
             EventBody::Attempt { plugin, .. } => self.doing = Some((plugin, Instant::now())),
-            EventBody::Token {
-                text,
-                parent_id: None,
-                ..
-            } => self.text(&text)?,
-            EventBody::Thought {
-                parent_id: None, ..
-            } if !self.thinks() => {
+            EventBody::Token { text, parent_id: None, .. } => self.text(&text)?,
+            EventBody::Thought { parent_id: None, .. } if !self.thinks() => {
                 self.doing = Some((THINKING.to_owned(), Instant::now()));
             }
             EventBody::ToolCall(call) => self.tool_call(call),
@@ -102,19 +89,13 @@ impl TextOutput {
     }
 
     fn thinks(&self) -> bool {
-        self.doing
-            .as_ref()
-            .is_some_and(|(what, _)| what == THINKING)
+        self.doing.as_ref().is_some_and(|(what, _)| what == THINKING)
     }
 
     fn text(&mut self, text: &str) -> io::Result<()> {
         // What sets a paragraph apart from the one before is not needed below a line of ours.
         let below = self.to_terminal && self.below_line;
-        let text = if below {
-            text.trim_start_matches('\n')
-        } else {
-            text
-        };
+        let text = if below { text.trim_start_matches('\n') } else { text };
         if text.is_empty() {
             return Ok(());
         }
@@ -132,20 +113,11 @@ impl TextOutput {
 
     fn tool_call(&mut self, call: ToolCallInfo) {
         let indent = if call.parent_id.is_some() { "  " } else { "" };
-        let title = if call.title.is_empty() {
-            call.name
-        } else {
-            call.title
-        };
+        let title = if call.title.is_empty() { call.name } else { call.title };
         if self.tools.len() >= TOOLS {
             self.tools.remove(0);
         }
-        self.tools.push(OpenTool {
-            id: call.id,
-            title,
-            indent,
-            since: Instant::now(),
-        });
+        self.tools.push(OpenTool { id: call.id, title, indent, since: Instant::now() });
     }
 
     fn tool_result(&mut self, result: &ToolResultInfo) -> io::Result<()> {
@@ -157,11 +129,7 @@ impl TextOutput {
         if self.quiet || !self.terminal.there {
             return Ok(());
         }
-        let (mark, look) = if result.is_error {
-            ("✗", Look::Bad)
-        } else {
-            ("✓", Look::Dim)
-        };
+        let (mark, look) = if result.is_error { ("✗", Look::Bad) } else { ("✓", Look::Dim) };
         let text = format!("{}{mark} {}", tool.indent, tool.title);
         self.begin_line()?;
         self.status.took(&text, tool.since.elapsed(), look);
@@ -215,10 +183,7 @@ impl TextOutput {
         // It is told also when nobody reads the answer.
         self.begin_line().ok();
         self.status.clear();
-        write(&format!(
-            "{}\n",
-            self.terminal.error(&clean_lines(&describe(error)))
-        ));
+        write(&format!("{}\n", self.terminal.error(&clean_lines(&describe(error)))));
         ended
     }
 
@@ -291,11 +256,7 @@ fn summary(result: &DispatchResult, room: usize) -> String {
             .input_tokens
             .saturating_add(usage.cache_read.unwrap_or(0))
             .saturating_add(usage.cache_creation.unwrap_or(0));
-        parts.push(format!(
-            "{} in, {} out",
-            short(read),
-            short(usage.output_tokens)
-        ));
+        parts.push(format!("{} in, {} out", short(read), short(usage.output_tokens)));
     }
     if let Some(cost) = result.cost_usd {
         parts.push(format!("${cost:.4}"));
@@ -308,10 +269,7 @@ fn summary(result: &DispatchResult, room: usize) -> String {
 
 /// A count for people.
 fn short(count: u64) -> String {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "shown with one digit after the point"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "shown with one digit after the point")]
     let thousands = count as f64 / 1000.0;
     match count {
         0..1000 => count.to_string(),

@@ -18,19 +18,14 @@ const SOON: Duration = Duration::from_secs(10);
 fn asked(claude: &mia_testkit::fakecli::FakeCli) -> String {
     let line = std::fs::read_to_string(claude.beside("prompt")).unwrap();
     let line: Value = serde_json::from_str(&line).unwrap();
-    line["message"]["content"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    line["message"]["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn words_are_joined_by_blanks() {
     let person = Person::new();
     let claude = person.claude(&answer("yes"));
-    person
-        .run(&["ask", "explain", "this  repo", "--", "--now"])
-        .code(0);
+    person.run(&["ask", "explain", "this  repo", "--", "--now"]).code(0);
     assert_eq!(asked(&claude), "explain this  repo --now");
 }
 
@@ -46,9 +41,7 @@ fn without_words_stdin_is_the_prompt() {
 fn a_dash_among_the_words_stands_for_stdin() {
     let person = Person::new();
     let claude = person.claude(&answer("yes"));
-    person
-        .pipe("+added\n-gone\n", &["ask", "review:", "-"])
-        .code(0);
+    person.pipe("+added\n-gone\n", &["ask", "review:", "-"]).code(0);
     assert_eq!(asked(&claude), "review:\n\n+added\n-gone\n");
     std::fs::remove_file(claude.beside("prompt")).unwrap();
     person.pipe("only this", &["ask", "-"]).code(0);
@@ -70,14 +63,7 @@ fn nothing_but_the_answer_goes_to_stdout() {
     );
     let ran = person.run(&["ask", "what is here?"]);
     let out = "Let me look.\nTwo files: ä\t\u{1b}[1mb\u{1b}[0m\r\n".to_owned();
-    assert_eq!(
-        ran,
-        Ran {
-            code: Some(0),
-            out,
-            err: String::new()
-        }
-    );
+    assert_eq!(ran, Ran { code: Some(0), out, err: String::new() });
 }
 
 #[test]
@@ -85,14 +71,7 @@ fn an_answer_without_a_line_end_gets_one() {
     let person = Person::new();
     person.claude(&answer("yes"));
     let ran = person.run(&["ask", "is it?"]);
-    assert_eq!(
-        ran,
-        Ran {
-            code: Some(0),
-            out: "yes\n".to_owned(),
-            err: String::new()
-        }
-    );
+    assert_eq!(ran, Ran { code: Some(0), out: "yes\n".to_owned(), err: String::new() });
 }
 
 #[test]
@@ -100,19 +79,9 @@ fn quiet_says_nothing_but_errors() {
     let person = Person::new();
     let claude = person.claude(&(begin() + "err oh\nout not json\n" + &say("yes") + &end("yes")));
     let ran = person.run(&["ask", "--quiet", "is it?"]);
-    assert_eq!(
-        ran,
-        Ran {
-            code: Some(0),
-            out: "yes\n".to_owned(),
-            err: String::new()
-        }
-    );
+    assert_eq!(ran, Ran { code: Some(0), out: "yes\n".to_owned(), err: String::new() });
     claude.script(&(begin() + "exit 1\n"));
-    person
-        .run(&["ask", "--quiet", "is it?"])
-        .code(1)
-        .says(&["error: claude-code: "]);
+    person.run(&["ask", "--quiet", "is it?"]).code(1).says(&["error: claude-code: "]);
 }
 
 #[test]
@@ -128,10 +97,7 @@ fn an_agent_that_fails_is_status_1_and_its_last_words_are_told() {
 fn a_failed_start_is_status_3() {
     let person = Person::new();
     person.configure("plugins:\n  claude-code:\n    binary: /nowhere/claude\n");
-    person
-        .run(&["ask", "--plugin", "claude-code", "do it"])
-        .code(3)
-        .says(&["/nowhere/claude"]);
+    person.run(&["ask", "--plugin", "claude-code", "do it"]).code(3).says(&["/nowhere/claude"]);
 }
 
 #[test]
@@ -153,9 +119,7 @@ fn a_time_limit_ends_it() {
     person.claude(&(begin() + "read-line\n"));
     let child = person.start(&["ask", "--timeout", "300ms", "do it"]);
     let mia = child.id();
-    let below = block_until("the agent", SOON, || {
-        Some(descendants(mia)).filter(|d| d.len() > 1)
-    });
+    let below = block_until("the agent", SOON, || Some(descendants(mia)).filter(|d| d.len() > 1));
     let ran: Ran = child.wait_with_output().unwrap().into();
     ran.code(1).says(&["error: claude-code: "]);
     assert_eq!(block_until_gone(&below, SOON), Ok(()));
@@ -173,11 +137,7 @@ fn the_reader_that_goes_ends_the_agent() {
     assert_eq!((&first, below.is_empty()), (b"first\n", false));
     // The other end of the pipe is closed now.
     let ran: Ran = child.wait_with_output().unwrap().into();
-    assert_eq!(
-        (ran.code, ran.err.as_str()),
-        (Some(1), ""),
-        "no panic, no noise"
-    );
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""), "no panic, no noise");
     assert_eq!(block_until_gone(&below, SOON), Ok(()));
     assert_eq!(person.log()[0]["error"]["code"], "ABORTED");
 }
@@ -206,9 +166,7 @@ fn a_full_disk_under_stdout_is_told() {
         claude.script(&answer("yes\n"));
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = person.mia(args).stdout(full).output().unwrap();
-        Ran::from(output)
-            .code(1)
-            .says(&["can't write the answer to stdout", "No space left"]);
+        Ran::from(output).code(1).says(&["can't write the answer to stdout", "No space left"]);
     }
 }
 

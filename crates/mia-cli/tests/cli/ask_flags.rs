@@ -40,25 +40,12 @@ fn permissions_reach_the_agent() {
     let plain = argv(&claude);
     let more = |policy: &str| {
         person.run(&["ask", "--permissions", policy, "x"]).code(0);
-        argv(&claude)
-            .into_iter()
-            .filter(|arg| !plain.contains(arg))
-            .collect::<Vec<_>>()
+        argv(&claude).into_iter().filter(|arg| !plain.contains(arg)).collect::<Vec<_>>()
     };
-    assert_eq!(
-        more("read-only"),
-        ["--tools=Read,Grep,Glob", "--strict-mcp-config"]
-    );
+    assert_eq!(more("read-only"), ["--tools=Read,Grep,Glob", "--strict-mcp-config"]);
     assert_eq!(more("edit"), ["--permission-mode=acceptEdits"]);
-    assert_eq!(
-        more("full"),
-        [""; 0],
-        "full answers every question with yes"
-    );
-    person
-        .run(&["ask", "--permissions", "all", "x"])
-        .code(2)
-        .says(&["read-only", "edit", "full"]);
+    assert_eq!(more("full"), [""; 0], "full answers every question with yes");
+    person.run(&["ask", "--permissions", "all", "x"]).code(2).says(&["read-only", "edit", "full"]);
 }
 
 #[test]
@@ -72,24 +59,16 @@ fn the_model_reaches_the_agent() {
 fn a_named_conversation_is_made_and_continued() {
     let (person, claude) = person_with_claude();
     let resumes = |claude: &FakeCli| argv(claude).contains(&"--resume=s-1".to_owned());
-    person
-        .run(&["ask", "--conversation", "my-talk", "x"])
-        .code(0);
+    person.run(&["ask", "--conversation", "my-talk", "x"]).code(0);
     assert!(!resumes(&claude));
-    person
-        .run(&["ask", "--conversation", "my-talk", "y"])
-        .code(0);
+    person.run(&["ask", "--conversation", "my-talk", "y"]).code(0);
     assert!(resumes(&claude));
-    person
-        .run(&["ask", "--conversation", "another", "y"])
-        .code(0);
+    person.run(&["ask", "--conversation", "another", "y"]).code(0);
     assert!(!resumes(&claude));
     person.run(&["ask", "y"]).code(0);
     assert!(!resumes(&claude), "each is new when none is named");
     person.run(&["ask", "--conversation", "", "y"]).code(2);
-    person
-        .run(&["ask", "--conversation", "a", "--continue", "y"])
-        .code(2);
+    person.run(&["ask", "--conversation", "a", "--continue", "y"]).code(2);
 }
 
 #[test]
@@ -100,17 +79,13 @@ fn continue_goes_on_with_the_last_one_of_the_folder() {
     let ran = person.run(&["ask", "--continue", "x"]).code(2);
     ran.says(&["there is no conversation in", "leave --continue out"]);
     person.run(&["ask", "--conversation", "here", "x"]).code(0);
-    person
-        .run(&["ask", "--conversation", "there", "--cwd", other, "x"])
-        .code(0);
+    person.run(&["ask", "--conversation", "there", "--cwd", other, "x"]).code(0);
     person.run(&["plugin", "test"]).code(0);
     person.run(&["ask", "--continue", "y"]).code(0);
     person.run(&["ask", "-c", "-C", other, "y"]).code(0);
     let log = person.log();
-    let conversations: Vec<_> = [0, 1]
-        .iter()
-        .map(|place| log[place]["conversation_id"].as_str().unwrap())
-        .collect();
+    let conversations: Vec<_> =
+        [0, 1].iter().map(|place| log[place]["conversation_id"].as_str().unwrap()).collect();
     assert_eq!(conversations, ["there", "here"], "newest first");
 }
 
@@ -123,17 +98,11 @@ fn files_are_handed_over() {
     person.run(&["ask", "--file", "notes.txt", "x"]).code(0);
     let told = text(&claude);
     let path = person.project().join("notes.txt");
-    assert!(
-        told.contains("line one\n") && told.contains(path.to_str().unwrap()),
-        "{told}"
-    );
+    assert!(told.contains("line one\n") && told.contains(path.to_str().unwrap()), "{told}");
     for file in ["data.bin", "huge.txt"] {
         person.run(&["ask", "-f", file, "x"]).code(0);
         let told = text(&claude);
-        assert!(
-            told.contains(person.project().join(file).to_str().unwrap()),
-            "{told}"
-        );
+        assert!(told.contains(person.project().join(file).to_str().unwrap()), "{told}");
         assert!(told.len() < 2000, "only its path");
     }
 }
@@ -142,25 +111,13 @@ fn files_are_handed_over() {
 fn what_is_no_file_is_refused() {
     let (person, claude) = person_with_claude();
     let fifo = person.project().join("fifo");
-    let made = std::process::Command::new("/usr/bin/mkfifo")
-        .arg(&fifo)
-        .status()
-        .unwrap();
+    let made = std::process::Command::new("/usr/bin/mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     fs::create_dir(person.project().join("folder")).unwrap();
     for flag in ["--file", "--image"] {
-        person
-            .run(&["ask", flag, "missing", "x"])
-            .code(2)
-            .says(&[flag, "missing", "No such file"]);
-        person
-            .run(&["ask", flag, "fifo", "x"])
-            .code(2)
-            .says(&["fifo: it is not a file"]);
-        person
-            .run(&["ask", flag, "folder", "x"])
-            .code(2)
-            .says(&["folder: it is not a file"]);
+        person.run(&["ask", flag, "missing", "x"]).code(2).says(&[flag, "missing", "No such file"]);
+        person.run(&["ask", flag, "fifo", "x"]).code(2).says(&["fifo: it is not a file"]);
+        person.run(&["ask", flag, "folder", "x"]).code(2).says(&["folder: it is not a file"]);
     }
     assert!(!claude.beside("argv").exists(), "nobody was asked");
 }
@@ -185,10 +142,7 @@ fn cwd_is_where_the_agent_works() {
     fs::create_dir(&odd).unwrap();
     person.run(&["ask", "--cwd", "ein Ördner 漢", "x"]).code(0);
     let cwd = fs::read_to_string(claude.beside("cwd")).unwrap();
-    assert_eq!(
-        fs::canonicalize(cwd).unwrap(),
-        fs::canonicalize(&odd).unwrap()
-    );
+    assert_eq!(fs::canonicalize(cwd).unwrap(), fs::canonicalize(&odd).unwrap());
 }
 
 #[test]
@@ -196,10 +150,7 @@ fn a_cwd_that_cannot_be_used_is_refused() {
     let (person, claude) = person_with_claude();
     person.write("file", "");
     let refused = |cwd: &str, problem: &str| {
-        person
-            .run(&["ask", "--cwd", cwd, "x"])
-            .code(2)
-            .says(&["can't work in", cwd, problem]);
+        person.run(&["ask", "--cwd", cwd, "x"]).code(2).says(&["can't work in", cwd, problem]);
     };
     refused("missing", "there is no such folder");
     refused("file", "it is not a folder");
@@ -220,20 +171,14 @@ fn a_cwd_that_may_not_be_read_is_refused() {
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
         }
         mia = std::process::Command::new("/usr/bin/setpriv");
-        mia.args([
-            "--reuid=65534",
-            "--regid=65534",
-            "--clear-groups",
-            env!("CARGO_BIN_EXE_mia"),
-        ]);
+        mia.args(["--reuid=65534", "--regid=65534", "--clear-groups", env!("CARGO_BIN_EXE_mia")]);
         person.surround(mia.args(args));
     }
     let ran: crate::person::Ran = match mia.output() {
         Ok(output) if output.status.code() != Some(127) => output.into(),
         other => return println!("skipped: somebody else may not run the binary: {other:?}"),
     };
-    ran.code(2)
-        .says(&["can't work in", "closed: you may not read it"]);
+    ran.code(2).says(&["can't work in", "closed: you may not read it"]);
     assert!(!claude.beside("argv").exists(), "nobody was asked");
 }
 
@@ -244,13 +189,9 @@ fn a_deleted_working_directory_is_told() {
     let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" ask x";
     let mut shell = std::process::Command::new("/bin/sh");
     person.surround(shell.args(["-c", script, env!("CARGO_BIN_EXE_mia")]));
-    shell.env(
-        "PATH",
-        format!("/usr/bin:/bin:{}", person.folder().join("bin").display()),
-    );
+    shell.env("PATH", format!("/usr/bin:/bin:{}", person.folder().join("bin").display()));
     let ran: crate::person::Ran = shell.output().unwrap().into();
-    ran.code(2)
-        .says(&["the working directory can't be found", "--cwd"]);
+    ran.code(2).says(&["the working directory can't be found", "--cwd"]);
     assert!(!Path::new(&gone).exists());
 }
 

@@ -14,11 +14,7 @@ fn refused(input: &[u8], args: &[&str], says: &[&str]) {
 
 #[test]
 fn nothing_to_ask_is_refused() {
-    refused(
-        b"",
-        &["ask"],
-        &["error: the prompt is empty", "say what is to be done"],
-    );
+    refused(b"", &["ask"], &["error: the prompt is empty", "say what is to be done"]);
     refused(b"", &["ask", ""], &["the prompt is empty"]);
     refused(b" \n\t\n", &["ask", "-"], &["the prompt is empty"]);
 }
@@ -30,36 +26,16 @@ fn a_nul_byte_is_refused_by_its_place() {
 
 #[test]
 fn bytes_that_are_no_text_are_refused_by_their_place() {
-    refused(
-        b"abc\xff\xfe",
-        &["ask", "review:", "-"],
-        &["no UTF-8 text (at byte 3)", "--file"],
-    );
+    refused(b"abc\xff\xfe", &["ask", "review:", "-"], &["no UTF-8 text (at byte 3)", "--file"]);
 }
 
 #[test]
 fn an_unknown_agent_is_refused_with_the_nearest() {
     let known = "there are: claude-code, guide";
-    refused(
-        b"",
-        &["ask", "-p", "claude", "x"],
-        &["did you mean \"claude-code\"?", known],
-    );
-    refused(
-        b"",
-        &["ask", "-p", "claud-code", "x"],
-        &["did you mean \"claude-code\"?"],
-    );
-    refused(
-        b"",
-        &["ask", "-p", "giude", "x"],
-        &["did you mean \"guide\"?"],
-    );
-    refused(
-        b"",
-        &["ask", "-p", "zzz", "x"],
-        &["there is no plugin \"zzz\"; there are"],
-    );
+    refused(b"", &["ask", "-p", "claude", "x"], &["did you mean \"claude-code\"?", known]);
+    refused(b"", &["ask", "-p", "claud-code", "x"], &["did you mean \"claude-code\"?"]);
+    refused(b"", &["ask", "-p", "giude", "x"], &["did you mean \"guide\"?"]);
+    refused(b"", &["ask", "-p", "zzz", "x"], &["there is no plugin \"zzz\"; there are"]);
 }
 
 #[test]
@@ -67,19 +43,13 @@ fn a_disabled_agent_is_refused() {
     let person = Person::new();
     person.configure("plugins:\n  claude-code:\n    enabled: false\n");
     let ran = person.run(&["ask", "-p", "claude-code", "x"]).code(2);
-    ran.says(&[
-        "is disabled",
-        "mia config set plugins.claude-code.enabled true",
-    ]);
+    ran.says(&["is disabled", "mia config set plugins.claude-code.enabled true"]);
 }
 
 #[test]
 fn a_bad_flag_is_status_2() {
-    for args in [
-        &["ask", "--tiemout", "3s", "x"][..],
-        &["ask", "--timeout", "soon", "x"],
-        &["aks"],
-    ] {
+    for args in [&["ask", "--tiemout", "3s", "x"][..], &["ask", "--timeout", "soon", "x"], &["aks"]]
+    {
         refused(b"", args, &["error:"]);
     }
     refused(b"", &["askk"], &["a similar subcommand exists: 'ask'"]);

@@ -21,11 +21,7 @@ fn person() -> (Person, FakeCli) {
 
 #[track_caller]
 fn refused(person: &Person, claude: &FakeCli, code: i32, says: &[&str]) {
-    person
-        .run(&["ask", "do it"])
-        .code(code)
-        .says(&["error: "])
-        .says(says);
+    person.run(&["ask", "do it"]).code(code).says(&["error: "]).says(says);
     assert!(!claude.beside("asked").exists(), "nobody must be asked");
 }
 
@@ -34,12 +30,7 @@ fn a_broken_configuration_is_told_by_its_place() {
     let (person, claude) = person();
     person.configure("plugins:\n  claude-code:\n    stal_timeout: 2m\n");
     let place = format!("{}/config.yaml:3:5: ", person.mia_home().display());
-    refused(
-        &person,
-        &claude,
-        2,
-        &[&place, "did you mean \"stall_timeout\"?"],
-    );
+    refused(&person, &claude, 2, &[&place, "did you mean \"stall_timeout\"?"]);
     person.configure("limits: {concurrent: 8\n");
     refused(&person, &claude, 2, &["config.yaml:"]);
 }
@@ -50,10 +41,7 @@ fn a_good_configuration_is_never_replaced_by_a_bad_one() {
     let good = "limits:\n  concurrent: 3 # of mine\n";
     person.configure(good);
     let config = person.mia_home().join("config.yaml");
-    person
-        .run(&["config", "set", "limits.concurrent", "many"])
-        .code(2)
-        .says(&["doesn't fit"]);
+    person.run(&["config", "set", "limits.concurrent", "many"]).code(2).says(&["doesn't fit"]);
     person
         .run(&["config", "set", "limits.concurent", "4"])
         .code(2)
@@ -71,17 +59,9 @@ fn no_home_at_all_is_told() {
     let (person, claude) = person();
     // An account that the system does not know has no home.
     let mut setpriv = Command::new("/usr/bin/setpriv");
-    setpriv.args([
-        "--reuid=54321",
-        "--regid=54321",
-        "--clear-groups",
-        env!("CARGO_BIN_EXE_mia"),
-    ]);
+    setpriv.args(["--reuid=54321", "--regid=54321", "--clear-groups", env!("CARGO_BIN_EXE_mia")]);
     person.surround(setpriv.args(["config", "get", "limits"]));
-    setpriv
-        .env_remove("HOME")
-        .env_remove("MIA_HOME")
-        .current_dir("/");
+    setpriv.env_remove("HOME").env_remove("MIA_HOME").current_dir("/");
     if !is_root() || !Path::new("/usr/bin/setpriv").exists() {
         println!("skipped: becoming an unknown user needs root and setpriv");
         return;
@@ -91,8 +71,7 @@ fn no_home_at_all_is_told() {
         println!("skipped: an unknown user may not reach the binary");
         return;
     }
-    ran.code(2)
-        .says(&["there is no home", "set HOME or MIA_HOME"]);
+    ran.code(2).says(&["there is no home", "set HOME or MIA_HOME"]);
     drop(claude);
 }
 
@@ -100,12 +79,7 @@ fn no_home_at_all_is_told() {
 fn without_home_the_account_tells_it() {
     let (person, _claude) = person();
     let mut mia = person.mia(&["config", "get", "limits.concurrent"]);
-    let ran = Ran::from(
-        mia.env_remove("HOME")
-            .env_remove("MIA_HOME")
-            .output()
-            .unwrap(),
-    );
+    let ran = Ran::from(mia.env_remove("HOME").env_remove("MIA_HOME").output().unwrap());
     assert_eq!(ran.code(0).out, "8\n");
 }
 
@@ -116,10 +90,7 @@ fn xdg_folders_are_used_and_made_when_needed() {
     Ran::from(mia.env_remove("MIA_HOME").output().unwrap()).code(0);
     let home = person.folder().join("home");
     assert!(home.join(".local/state/mia/mia.db").is_file());
-    assert!(
-        !home.join(".config").exists(),
-        "nothing is made that is not needed"
-    );
+    assert!(!home.join(".config").exists(), "nothing is made that is not needed");
 }
 
 #[test]
@@ -135,12 +106,7 @@ fn a_mia_home_that_is_a_file_is_told() {
 fn what_is_no_database_is_left_alone() {
     let (person, claude) = person();
     fs::write(person.database(), "precious text, and no database at all").unwrap();
-    refused(
-        &person,
-        &claude,
-        3,
-        &["mia.db", "it was not changed", "move it aside"],
-    );
+    refused(&person, &claude, 3, &["mia.db", "it was not changed", "move it aside"]);
     assert_eq!(
         fs::read_to_string(person.database()).unwrap(),
         "precious text, and no database at all"
@@ -185,16 +151,9 @@ struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
     fn try_mount(folder: &'a Path, args: &[&str]) -> Option<Self> {
-        let mount = Command::new("/usr/bin/mount")
-            .args(args)
-            .arg(folder)
-            .output()
-            .ok()?;
+        let mount = Command::new("/usr/bin/mount").args(args).arg(folder).output().ok()?;
         if !mount.status.success() {
-            println!(
-                "skipped: no mount: {}",
-                String::from_utf8_lossy(&mount.stderr)
-            );
+            println!("skipped: no mount: {}", String::from_utf8_lossy(&mount.stderr));
             return None;
         }
         Some(Self(folder))
@@ -203,10 +162,7 @@ impl<'a> Mounted<'a> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        let _ = Command::new("/usr/bin/umount")
-            .arg("-l")
-            .arg(self.0)
-            .status();
+        let _ = Command::new("/usr/bin/umount").arg("-l").arg(self.0).status();
     }
 }
 
@@ -219,12 +175,7 @@ fn with_a_full_disk_nobody_is_asked() {
         return;
     };
     let _ = fs::write(home.join("filler"), vec![0; 2 << 20]);
-    refused(
-        &person,
-        &claude,
-        3,
-        &["no space is left for", "mia.db", "free some"],
-    );
+    refused(&person, &claude, 3, &["no space is left for", "mia.db", "free some"]);
     fs::remove_file(home.join("filler")).unwrap();
     person.run(&["ask", "do it"]).code(0);
 }
@@ -237,10 +188,7 @@ fn with_a_read_only_disk_nobody_is_asked() {
         return;
     };
     refused(&person, &claude, 3, &["mia.db", "can't be written"]);
-    person
-        .run(&["config", "set", "limits.queue", "4"])
-        .code(2)
-        .says(&["config.yaml"]);
+    person.run(&["config", "set", "limits.queue", "4"]).code(2).says(&["config.yaml"]);
     person.run(&["config", "get", "limits.queue"]).code(0);
     person.run(&["log"]).code(0);
 }
@@ -264,15 +212,8 @@ fn a_locked_database_is_told_and_nobody_is_asked() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(person.database());
     let mut other = runtime.block_on(options.connect()).unwrap();
-    let locked = runtime
-        .block_on(other.begin_with("BEGIN IMMEDIATE"))
-        .unwrap();
-    refused(
-        &person,
-        &claude,
-        3,
-        &["mia.db", "is locked by another process", "try again"],
-    );
+    let locked = runtime.block_on(other.begin_with("BEGIN IMMEDIATE")).unwrap();
+    refused(&person, &claude, 3, &["mia.db", "is locked by another process", "try again"]);
     person.run(&["log"]).code(0);
     runtime.block_on(locked.rollback()).unwrap();
     person.run(&["ask", "do it"]).code(0);

@@ -20,18 +20,12 @@ pub(crate) fn say(text: &str) -> String {
 /// Thinks something.
 pub(crate) fn think(text: &str) -> String {
     let block = json!({"type": "thinking", "thinking": text, "signature": "c2lnbmVk"});
-    message(
-        &[json!({"type": "thinking_delta", "thinking": text})],
-        &block,
-    )
+    message(&[json!({"type": "thinking_delta", "thinking": text})], &block)
 }
 
 /// Calls a tool.
 pub(crate) fn call(id: &str, name: &str, input: &Value) -> String {
-    message(
-        &[],
-        &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
-    )
+    message(&[], &json!({"type": "tool_use", "id": id, "name": name, "input": input}))
 }
 
 /// Begins to say something, so much at a time, and never ends it.

@@ -8,27 +8,14 @@ use crate::person::Person;
 #[test]
 fn a_value_is_set_got_and_taken_out() {
     let person = Person::new();
-    let get = || {
-        person
-            .run(&["config", "get", "plugins.claude-code.model"])
-            .code(0)
-            .out
-    };
-    person
-        .run(&["config", "set", "plugins.claude-code.model", "opus"])
-        .code(0);
+    let get = || person.run(&["config", "get", "plugins.claude-code.model"]).code(0).out;
+    person.run(&["config", "set", "plugins.claude-code.model", "opus"]).code(0);
     assert_eq!(get(), "opus\n");
-    let again = person
-        .run(&["config", "set", "plugins.claude-code.model", "opus"])
-        .code(0);
+    let again = person.run(&["config", "set", "plugins.claude-code.model", "opus"]).code(0);
     assert!(again.out.contains("is so already"), "{again:?}");
-    person
-        .run(&["config", "set", "plugins.claude-code.model", "--unset"])
-        .code(0);
+    person.run(&["config", "set", "plugins.claude-code.model", "--unset"]).code(0);
     assert_eq!(get(), "(not set)\n");
-    person
-        .run(&["config", "set", "plugins.claude-code.model"])
-        .code(2);
+    person.run(&["config", "set", "plugins.claude-code.model"]).code(2);
 }
 
 #[test]
@@ -44,9 +31,7 @@ fn explain_tells_where_a_value_comes_from() {
     let ran = person.run(&["config", "explain", "limits"]).code(0);
     let text = ran.out.replace(person.folder().to_str().unwrap(), "/w");
     insta::assert_snapshot!(text);
-    let ran = person
-        .run(&["config", "explain", "limits", "--json"])
-        .code(0);
+    let ran = person.run(&["config", "explain", "limits", "--json"]).code(0);
     insta::assert_snapshot!(ran.out.replace(person.folder().to_str().unwrap(), "/w"));
     let all = person.run(&["config", "explain"]).code(0).out;
     assert!(all.contains("plugins.claude-code.model:"), "{all}");
@@ -55,14 +40,9 @@ fn explain_tells_where_a_value_comes_from() {
 #[test]
 fn get_as_json() {
     let person = Person::new();
-    let one = person
-        .run(&["config", "get", "limits.queue", "--json"])
-        .code(0);
+    let one = person.run(&["config", "get", "limits.queue", "--json"]).code(0);
     let one: Value = serde_json::from_str(&one.out).unwrap();
-    assert_eq!(
-        (&one["key"], &one["value"]),
-        (&"limits.queue".into(), &10.into())
-    );
+    assert_eq!((&one["key"], &one["value"]), (&"limits.queue".into(), &10.into()));
     let section = person.run(&["config", "get", "limits", "--json"]).code(0);
     let section: Value = serde_json::from_str(&section.out).unwrap();
     assert_eq!(section.as_array().unwrap().len(), 2);

@@ -35,10 +35,7 @@ fn working(child: &mut Child, claude: &FakeCli) -> (BufReader<ChildStdout>, Vec<
     assert_eq!(line, "working\n");
     let mut processes = descendants(child.id());
     processes.push(sleeper(&claude.beside("sleeper")));
-    assert!(
-        processes.len() >= 3,
-        "supervisor, agent, its child: {processes:?}"
-    );
+    assert!(processes.len() >= 3, "supervisor, agent, its child: {processes:?}");
     (out, processes)
 }
 
@@ -63,11 +60,7 @@ fn m_024_ctrl_c_aborts_and_leaves_nothing() {
         let (_out, processes) = working(&mut child, &claude);
         signal(&child, number);
         ended(child).code(130).says(&["error: claude-code: "]);
-        assert_eq!(
-            block_until_gone(&processes, Duration::ZERO),
-            Ok(()),
-            "gone before mia is"
-        );
+        assert_eq!(block_until_gone(&processes, Duration::ZERO), Ok(()), "gone before mia is");
         assert_eq!(person.log()[0]["error"]["code"], "ABORTED");
     }
 }
@@ -89,10 +82,7 @@ fn m_024_json_ends_with_the_abort() {
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let last: serde_json::Value = serde_json::from_str(rest.lines().last().unwrap()).unwrap();
-    assert_eq!(
-        (&last["type"], &last["error"]["code"]),
-        (&"error".into(), &"ABORTED".into())
-    );
+    assert_eq!((&last["type"], &last["error"]["code"]), (&"error".into(), &"ABORTED".into()));
     assert_eq!(last["error"]["partial"]["content"], "working\n");
     assert!(!left.alive());
 }
@@ -117,11 +107,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
         status
     });
     assert_eq!(status.unwrap().code(), Some(130));
-    assert!(
-        first.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        first.elapsed()
-    );
+    assert!(first.elapsed() < Duration::from_secs(2), "{:?}", first.elapsed());
     assert_eq!(block_until_gone(&processes, SWEPT), Ok(()));
 }
 
@@ -135,10 +121,7 @@ fn m_021_nothing_outlives_a_killed_mia() {
     assert_eq!(block_until_gone(&processes, SWEPT), Ok(()));
     ended(child);
     let ran = person.run(&["log"]).code(0);
-    assert!(
-        ran.out.contains("do it"),
-        "what was asked is on record: {ran:?}"
-    );
+    assert!(ran.out.contains("do it"), "what was asked is on record: {ran:?}");
 }
 
 #[test]
@@ -155,11 +138,7 @@ fn ctrl_c_works_while_nobody_reads_the_answer() {
     // The pipe fills up now, and `mia` stands still in a write: its reader is there and reads no
     // more. It is stuck for sure once the agent can't write either and sleeps.
     let processes = descendants(child.id());
-    let agent = processes
-        .iter()
-        .find(|p| p.command().contains("stream-json"))
-        .unwrap()
-        .clone();
+    let agent = processes.iter().find(|p| p.command().contains("stream-json")).unwrap().clone();
     let writes = || fs::read_to_string(format!("/proc/{}/io", agent.pid())).unwrap();
     let mut last = writes();
     let mut same = 0;
@@ -170,10 +149,7 @@ fn ctrl_c_works_while_nobody_reads_the_answer() {
         (same > 100).then_some(())
     });
     signal(&child, INT);
-    assert_eq!(
-        block_until("the end", SOON, || child.try_wait().unwrap()).code(),
-        Some(130)
-    );
+    assert_eq!(block_until("the end", SOON, || child.try_wait().unwrap()).code(), Some(130));
     assert_eq!(block_until_gone(&processes, SWEPT), Ok(()));
     assert_eq!(person.log()[0]["error"]["code"], "ABORTED");
     drop(out);
@@ -189,11 +165,7 @@ fn ctrl_c_works_while_the_end_of_the_answer_is_not_read() {
         let log = person.run(&["log"]);
         log.out.contains("completed").then_some(())
     });
-    assert_eq!(
-        child.try_wait().unwrap(),
-        None,
-        "the answer is not yet read"
-    );
+    assert_eq!(child.try_wait().unwrap(), None, "the answer is not yet read");
     signal(&child, INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(out);
@@ -211,8 +183,5 @@ fn a_stopped_mia_goes_on() {
     signal(&child, 18);
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
-    assert_eq!(
-        (rest.as_str(), child.wait().unwrap().code()),
-        ("done\n", Some(0))
-    );
+    assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("done\n", Some(0)));
 }

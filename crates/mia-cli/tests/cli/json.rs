@@ -34,10 +34,7 @@ fn assert_events(ran: &Ran) {
         let value: Value = serde_json::from_str(line).unwrap();
         seq += 1;
         assert_eq!(value["seq"], seq, "{line}");
-        assert!(
-            value["type"].is_string() && value["task_id"].is_string(),
-            "{line}"
-        );
+        assert!(value["type"].is_string() && value["task_id"].is_string(), "{line}");
     }
     assert!(ran.out.ends_with("}\n"));
 }
@@ -100,21 +97,10 @@ fn a_refusal_prints_no_object() {
 
 /// Every example of a document, in order.
 fn examples(document: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(document);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
     let text = std::fs::read_to_string(path).unwrap();
     let blocks = text.split("```json\n").skip(1);
-    blocks
-        .flat_map(|block| {
-            block
-                .split("```")
-                .next()
-                .unwrap()
-                .lines()
-                .map(str::to_owned)
-        })
-        .collect()
+    blocks.flat_map(|block| block.split("```").next().unwrap().lines().map(str::to_owned)).collect()
 }
 
 #[test]

@@ -13,21 +13,10 @@ fn the_version_needs_no_files() {
     let ran = person.run(&["--version"]).code(0);
     assert_eq!(ran.out, format!("mia {}\n", env!("CARGO_PKG_VERSION")));
     let mut bare = Command::new(env!("CARGO_BIN_EXE_mia"));
-    let ran: Ran = bare
-        .env_clear()
-        .current_dir("/")
-        .arg("--version")
-        .output()
-        .unwrap()
-        .into();
+    let ran: Ran = bare.env_clear().current_dir("/").arg("--version").output().unwrap().into();
     ran.code(0);
     assert!(!person.mia_home().exists());
-    assert_eq!(
-        std::fs::read_dir(person.folder().join("home"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(std::fs::read_dir(person.folder().join("home")).unwrap().count(), 0);
 }
 
 #[test]
@@ -35,25 +24,11 @@ fn help_names_every_command() {
     let person = Person::new();
     for args in [&["help"][..], &["--help"]] {
         let ran = person.run(args).code(0);
-        for command in [
-            "ask",
-            "plugin",
-            "config",
-            "log",
-            "completions",
-            "man",
-            "Exit status",
-        ] {
+        for command in ["ask", "plugin", "config", "log", "completions", "man", "Exit status"] {
             assert!(ran.out.contains(command), "{command}: {}", ran.out);
         }
     }
-    assert!(
-        person
-            .run(&["help", "ask"])
-            .code(0)
-            .out
-            .contains("--continue")
-    );
+    assert!(person.run(&["help", "ask"]).code(0).out.contains("--continue"));
     person.run(&[]).code(2).says(&["Usage: mia"]);
 }
 
@@ -62,10 +37,7 @@ fn completions_for_each_shell() {
     let person = Person::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = person.run(&["completions", shell]).code(0);
-        assert!(
-            ran.out.contains("mia") && ran.out.contains("permissions"),
-            "{shell}"
-        );
+        assert!(ran.out.contains("mia") && ran.out.contains("permissions"), "{shell}");
     }
     person.run(&["completions", "dos"]).code(2).says(&["bash"]);
 }
@@ -79,8 +51,5 @@ fn a_manual_page_for_each_command() {
         let page = page(&[command]);
         assert!(page.contains(&format!(".TH mia-{command} 1")), "{page}");
     }
-    person
-        .run(&["man", "aks"])
-        .code(2)
-        .says(&["there is no command \"aks\"", "ask"]);
+    person.run(&["man", "aks"]).code(2).says(&["there is no command \"aks\"", "ask"]);
 }

@@ -42,18 +42,10 @@ fn info_tells_all_of_one() {
     let ran = person.run(&["plugin", "info", "claude-code"]).code(0);
     insta::assert_snapshot!(ran.out.replace(person.folder().to_str().unwrap(), "/w"));
     with_version_again(&person);
-    let json = person
-        .run(&["plugin", "info", "claude-code", "--json"])
-        .code(0);
+    let json = person.run(&["plugin", "info", "claude-code", "--json"]).code(0);
     let json: Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(
-        (&json["name"], &json["available"]),
-        (&"claude-code".into(), &true.into())
-    );
-    person
-        .run(&["plugin", "info", "claude"])
-        .code(2)
-        .says(&["did you mean \"claude-code\"?"]);
+    assert_eq!((&json["name"], &json["available"]), (&"claude-code".into(), &true.into()));
+    person.run(&["plugin", "info", "claude"]).code(2).says(&["did you mean \"claude-code\"?"]);
 }
 
 fn with_version_again(person: &Person) {
@@ -65,24 +57,12 @@ fn with_version_again(person: &Person) {
 fn switch_changes_the_configuration_and_who_is_asked() {
     let person = Person::new();
     let ran = person.run(&["plugin", "switch", "guide"]).code(0);
-    assert!(
-        ran.out.starts_with("guide is asked from now on ("),
-        "{ran:?}"
-    );
-    assert_eq!(
-        person.run(&["config", "get", "active_plugin"]).code(0).out,
-        "guide\n"
-    );
+    assert!(ran.out.starts_with("guide is asked from now on ("), "{ran:?}");
+    assert_eq!(person.run(&["config", "get", "active_plugin"]).code(0).out, "guide\n");
     person.run(&["ask", "help"]).code(0);
-    person
-        .run(&["plugin", "switch", "giude"])
-        .code(2)
-        .says(&["did you mean \"guide\"?"]);
+    person.run(&["plugin", "switch", "giude"]).code(2).says(&["did you mean \"guide\"?"]);
     person.configure("plugins:\n  guide:\n    enabled: false\n");
-    person
-        .run(&["plugin", "switch", "guide"])
-        .code(2)
-        .says(&["is disabled"]);
+    person.run(&["plugin", "switch", "guide"]).code(2).says(&["is disabled"]);
 }
 
 #[test]
@@ -91,15 +71,11 @@ fn a_test_asks_in_a_folder_of_its_own() {
     let claude = person.claude(&format!("dump-cwd cwd\ndump-argv argv\n{}", answer("ok")));
     let ran = person.run(&["plugin", "test"]).code(0);
     assert!(
-        ran.out
-            .starts_with("claude-code works: it answered \"ok\" with fake-model in "),
+        ran.out.starts_with("claude-code works: it answered \"ok\" with fake-model in "),
         "{ran:?}"
     );
     let cwd = std::fs::read_to_string(claude.beside("cwd")).unwrap();
-    assert!(
-        !cwd.starts_with(person.project().to_str().unwrap()),
-        "{cwd}"
-    );
+    assert!(!cwd.starts_with(person.project().to_str().unwrap()), "{cwd}");
     assert!(!std::path::Path::new(&cwd).exists(), "and takes it away");
     let argv = std::fs::read_to_string(claude.beside("argv")).unwrap();
     assert!(argv.contains("--tools=Read,Grep,Glob"), "{argv}");
@@ -117,10 +93,7 @@ fn a_test_that_fails_tells_why() {
     let ran = person.run(&["plugin", "test", "--json"]).code(1);
     let json: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(json["plugin_name"], "claude-code");
-    Person::new()
-        .run(&["plugin", "test", "claude-code"])
-        .code(3)
-        .says(&["npm install"]);
+    Person::new().run(&["plugin", "test", "claude-code"]).code(3).says(&["npm install"]);
 }
 
 #[test]
@@ -131,14 +104,7 @@ fn an_interrupted_test_leaves_nothing() {
     mia_testkit::proc::block_until("the agent", std::time::Duration::from_secs(10), || {
         claude.beside("asked").exists().then_some(())
     });
-    mia_testkit::proc::Process::of(child.id())
-        .unwrap()
-        .signal(2);
+    mia_testkit::proc::Process::of(child.id()).unwrap().signal(2);
     crate::person::Ran::from(child.wait_with_output().unwrap()).code(130);
-    assert_eq!(
-        std::fs::read_dir(person.mia_home().join("runs"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(std::fs::read_dir(person.mia_home().join("runs")).unwrap().count(), 0);
 }

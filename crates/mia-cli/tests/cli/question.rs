@@ -28,10 +28,7 @@ fn asking(person: &Person) -> FakeCli {
 fn told(claude: &FakeCli) -> String {
     let line = std::fs::read_to_string(claude.beside("answer")).unwrap();
     let line: Value = serde_json::from_str(&line).unwrap();
-    line["response"]["response"]["behavior"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    line["response"]["response"]["behavior"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -46,11 +43,7 @@ fn a_question_is_answered_with_a_key() {
         terminal.keys(key);
         terminal.keys("\r");
         let (code, screen) = terminal.end();
-        assert_eq!(
-            (code, told(&claude).as_str()),
-            (Some(0), meaning),
-            "{screen}"
-        );
+        assert_eq!((code, told(&claude).as_str()), (Some(0), meaning), "{screen}");
         assert!(screen.contains("\nWell.\n"), "{screen}");
     }
 }
@@ -63,11 +56,7 @@ fn the_end_of_input_refuses() {
     terminal.wait_for("n: Deny ›");
     terminal.keys("\x04");
     let (code, screen) = terminal.end();
-    assert_eq!(
-        (code, told(&claude).as_str()),
-        (Some(0), "deny"),
-        "{screen}"
-    );
+    assert_eq!((code, told(&claude).as_str()), (Some(0), "deny"), "{screen}");
 }
 
 #[test]
@@ -81,10 +70,7 @@ fn ctrl_c_withdraws_the_question() {
     let (code, screen) = terminal.end();
     assert_eq!(code, Some(130), "{screen}");
     let last = screen.lines().last().unwrap();
-    assert!(
-        last.starts_with("error: claude-code: "),
-        "on a line of its own:\n{screen}"
-    );
+    assert!(last.starts_with("error: claude-code: "), "on a line of its own:\n{screen}");
     assert_eq!(block_until_gone(&processes, Duration::from_secs(6)), Ok(()));
 }
 
@@ -103,11 +89,7 @@ fn full_permissions_ask_nobody() {
     let claude = asking(&person);
     let terminal = Terminal::start(&person, &["ask", "--permissions", "full", "make x"]);
     let (code, screen) = terminal.end();
-    assert_eq!(
-        (code, told(&claude).as_str()),
-        (Some(0), "allow"),
-        "{screen}"
-    );
+    assert_eq!((code, told(&claude).as_str()), (Some(0), "allow"), "{screen}");
     assert!(!screen.contains('›'), "{screen}");
 }
 
@@ -123,11 +105,7 @@ fn the_title_of_a_question_cannot_take_the_terminal_over() {
     );
     let mut terminal = Terminal::start(&person, &["ask", "list"]);
     terminal.wait_for("n: Deny ›");
-    assert!(
-        terminal.screen().contains("? Bash rm -rf /"),
-        "{}",
-        terminal.screen()
-    );
+    assert!(terminal.screen().contains("? Bash rm -rf /"), "{}", terminal.screen());
     terminal.keys("n\r");
     assert_eq!(terminal.end().0, Some(0));
 }

@@ -55,10 +55,7 @@ fn tools_are_a_line_each_and_the_answer_is_not_disturbed() {
 fn a_narrow_terminal_wraps_nothing_of_ours() {
     let person = Person::new();
     person.claude(&tools());
-    let setting = Setting {
-        columns: 40,
-        ..Setting::default()
-    };
+    let setting = Setting { columns: 40, ..Setting::default() };
     let (_, screen) = Terminal::with(&person, &["ask", "does it work?"], setting).end();
     insta::assert_snapshot!(timeless(&screen));
 }
@@ -67,31 +64,18 @@ fn a_narrow_terminal_wraps_nothing_of_ours() {
 fn a_dumb_terminal_and_no_colour_get_plain_lines() {
     let person = Person::new();
     let cli = person.claude(&tools());
-    let setting = Setting {
-        env: &[("TERM", "dumb")],
-        ..Setting::default()
-    };
+    let setting = Setting { env: &[("TERM", "dumb")], ..Setting::default() };
     let terminal = Terminal::with(&person, &["ask", "does it work?"], setting);
     terminal.wait_for("claude-code · fake-model");
     assert!(!terminal.raw().contains('\u{1b}'), "{:?}", terminal.raw());
-    assert!(
-        terminal.screen().contains("✓ Read src/main.rs"),
-        "{}",
-        terminal.screen()
-    );
+    assert!(terminal.screen().contains("✓ Read src/main.rs"), "{}", terminal.screen());
     terminal.end();
     cli.script(&tools());
-    let setting = Setting {
-        env: &[("NO_COLOR", "1")],
-        ..Setting::default()
-    };
+    let setting = Setting { env: &[("NO_COLOR", "1")], ..Setting::default() };
     let terminal = Terminal::with(&person, &["ask", "does it work?"], setting);
     terminal.wait_for("claude-code · fake-model");
     let raw = terminal.raw();
-    assert!(
-        !raw.contains("\u{1b}[2m") && !raw.contains("\u{1b}[31m"),
-        "{raw:?}"
-    );
+    assert!(!raw.contains("\u{1b}[2m") && !raw.contains("\u{1b}[31m"), "{raw:?}");
     terminal.end();
 }
 
@@ -109,15 +93,9 @@ fn a_tool_that_takes_its_time_is_shown_and_never_on_stdout() {
             + &end("")),
     );
     let out = person.folder().join("out");
-    for stdout in [
-        None,
-        Some(Stdio::from(std::fs::File::create(&out).unwrap())),
-    ] {
+    for stdout in [None, Some(Stdio::from(std::fs::File::create(&out).unwrap()))] {
         let to_file = stdout.is_some();
-        let setting = Setting {
-            stdout,
-            ..Setting::default()
-        };
+        let setting = Setting { stdout, ..Setting::default() };
         let terminal = Terminal::with(&person, &["ask", "wait"], setting);
         terminal.wait_for(" Bash sleep 9  0.");
         let go = person.folder().join("bin/go");
@@ -126,10 +104,7 @@ fn a_tool_that_takes_its_time_is_shown_and_never_on_stdout() {
         std::fs::remove_file(go).unwrap();
         assert_eq!(code, Some(0));
         let wanted = if to_file {
-            assert_eq!(
-                std::fs::read_to_string(&out).unwrap(),
-                "Let me wait.\n\nDone.\n"
-            );
+            assert_eq!(std::fs::read_to_string(&out).unwrap(), "Let me wait.\n\nDone.\n");
             "✓ Bash sleep 9  N s\nclaude-code · fake-model · N s · 1.2k in, 34 out · $0.0123\n"
         } else {
             "Let me wait.\n✓ Bash sleep 9  N s\nDone.\nclaude-code · fake-model · N s · 1.2k in, 34 out · $0.0123\n"
@@ -146,10 +121,7 @@ fn an_answer_cannot_take_the_terminal_over() {
     terminal.wait_for("claude-code ·");
     let raw = terminal.raw();
     assert!(!raw.contains("\u{1b}]0;") && !raw.contains("\u{1b}[2J") && !raw.contains('\u{7}'));
-    assert!(
-        raw.starts_with("a␛]0;title\u{fffd}b␛[2J\u{fffd}c\r\nd\te\r\n"),
-        "{raw:?}"
-    );
+    assert!(raw.starts_with("a␛]0;title\u{fffd}b␛[2J\u{fffd}c\r\nd\te\r\n"), "{raw:?}");
     terminal.end();
 }
 
@@ -160,12 +132,7 @@ fn a_mistake_is_shown_in_its_line() {
     let (code, screen) = Terminal::start(&person, &["config", "get", "limits"]).end();
     assert_eq!(code, Some(2));
     let place = person.mia_home().join("config.yaml").display().to_string();
-    insta::assert_snapshot!(
-        screen
-            .replace('\n', "¶")
-            .replace(&place, "CONFIG")
-            .replace('¶', "\n")
-    );
+    insta::assert_snapshot!(screen.replace('\n', "¶").replace(&place, "CONFIG").replace('¶', "\n"));
 }
 
 #[test]
@@ -173,10 +140,7 @@ fn without_a_prompt_on_a_terminal_it_does_not_wait() {
     let person = Person::new();
     let (code, screen) = Terminal::start(&person, &["ask"]).end();
     assert_eq!(code, Some(2));
-    assert!(
-        screen.starts_with("error: there is nothing to ask\n  mia ask"),
-        "{screen}"
-    );
+    assert!(screen.starts_with("error: there is nothing to ask\n  mia ask"), "{screen}");
 }
 
 #[test]
@@ -192,10 +156,7 @@ fn it_says_that_it_is_stopping_and_ends_at_once_when_asked_again() {
     assert_eq!(code, Some(130));
     let lines: Vec<_> = screen.lines().collect();
     assert_eq!(lines[0], "Working on it.^C", "{screen}");
-    assert!(
-        lines[1].contains("stopping") && lines.len() == 2,
-        "{screen}"
-    );
+    assert!(lines[1].contains("stopping") && lines.len() == 2, "{screen}");
 }
 
 #[test]

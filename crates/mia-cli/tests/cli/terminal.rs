@@ -43,12 +43,7 @@ pub(crate) struct Setting<'a> {
 
 impl Default for Setting<'_> {
     fn default() -> Self {
-        Self {
-            rows: 24,
-            columns: 80,
-            env: &[],
-            stdout: None,
-        }
+        Self { rows: 24, columns: 80, env: &[], stdout: None }
     }
 }
 
@@ -62,31 +57,18 @@ impl Terminal {
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
-        let size = Winsize {
-            ws_row: setting.rows,
-            ws_col: setting.columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size =
+            Winsize { ws_row: setting.rows, ws_col: setting.columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&master, size).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let line: File = rustix::fs::open(name.as_c_str(), flags, Mode::empty())
-            .unwrap()
-            .into();
+        let line: File = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).unwrap().into();
         // A fresh child leads no group, so `setsid` becomes `mia` itself: the pid is the same.
         let mut command = Command::new("/usr/bin/setsid");
-        command
-            .arg("--ctty")
-            .arg(env!("CARGO_BIN_EXE_mia"))
-            .args(args);
+        command.arg("--ctty").arg(env!("CARGO_BIN_EXE_mia")).args(args);
         person.surround(&mut command);
-        command
-            .env("TERM", "xterm-256color")
-            .envs(setting.env.iter().copied());
-        command
-            .stdin(line.try_clone().unwrap())
-            .stderr(line.try_clone().unwrap());
+        command.env("TERM", "xterm-256color").envs(setting.env.iter().copied());
+        command.stdin(line.try_clone().unwrap()).stderr(line.try_clone().unwrap());
         command.stdout(setting.stdout.unwrap_or_else(|| line.into()));
         let child = command.spawn().unwrap();
         drop(command);
@@ -97,19 +79,11 @@ impl Terminal {
             let mut buffer = [0; 4096];
             // An error means that nobody has the terminal open any more.
             while let Ok(count @ 1..) = screen.read(&mut buffer) {
-                kept.lock()
-                    .unwrap()
-                    .bytes
-                    .extend_from_slice(&buffer[..count]);
+                kept.lock().unwrap().bytes.extend_from_slice(&buffer[..count]);
             }
             kept.lock().unwrap().over = true;
         });
-        Self {
-            keyboard,
-            child,
-            written,
-            size: (setting.rows, setting.columns),
-        }
+        Self { keyboard, child, written, size: (setting.rows, setting.columns) }
     }
 
     pub(crate) fn process(&self) -> Process {
@@ -137,11 +111,7 @@ impl Terminal {
     pub(crate) fn wait_for(&self, text: &str) {
         let until = std::time::Instant::now() + SOON;
         while !self.screen().contains(text) {
-            assert!(
-                std::time::Instant::now() < until,
-                "no {text:?} on:\n{}",
-                self.screen()
-            );
+            assert!(std::time::Instant::now() < until, "no {text:?} on:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(3));
         }
     }

@@ -25,10 +25,7 @@ fn two(person: &Person) -> (Child, BufReader<ChildStdout>, Child, BufReader<Chil
     let mut err = BufReader::new(second.stderr.take().unwrap());
     line.clear();
     err.read_line(&mut line).unwrap();
-    assert!(
-        line.starts_with("mia: waiting for 1 task of this conversation"),
-        "{line}"
-    );
+    assert!(line.starts_with("mia: waiting for 1 task of this conversation"), "{line}");
     (first, out, second, err)
 }
 
@@ -41,14 +38,8 @@ fn the_second_waits_says_so_and_keeps_the_order() {
     let ran = Ran::from(second.wait_with_output().unwrap()).code(0);
     assert_eq!(ran.out, "second\n");
     let log = person.log();
-    assert_eq!(
-        (&log[0]["prompt"], &log[1]["prompt"]),
-        (&"two".into(), &"one".into())
-    );
-    assert!(
-        log[0]["started_at"].as_i64() > log[1]["started_at"].as_i64(),
-        "{log}"
-    );
+    assert_eq!((&log[0]["prompt"], &log[1]["prompt"]), (&"two".into(), &"one".into()));
+    assert!(log[0]["started_at"].as_i64() > log[1]["started_at"].as_i64(), "{log}");
 }
 
 #[test]
@@ -66,9 +57,7 @@ fn the_second_goes_on_when_the_first_is_killed() {
 fn the_second_can_be_aborted_while_it_waits() {
     let person = Person::new();
     let (first, _out, second, _err) = two(&person);
-    mia_testkit::proc::Process::of(second.id())
-        .unwrap()
-        .signal(2);
+    mia_testkit::proc::Process::of(second.id()).unwrap().signal(2);
     Ran::from(second.wait_with_output().unwrap()).code(130);
     fs::write(person.folder().join("bin/go"), "").unwrap();
     Ran::from(first.wait_with_output().unwrap()).code(0);

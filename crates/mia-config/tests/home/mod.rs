@@ -26,10 +26,7 @@ impl Home {
             cwd: &|| Ok(PathBuf::from("/")),
             account_home: &|| None,
         });
-        Self {
-            folder,
-            paths: paths.unwrap(),
-        }
+        Self { folder, paths: paths.unwrap() }
     }
 
     pub(crate) fn with(text: impl AsRef<[u8]>) -> Self {
@@ -60,9 +57,7 @@ impl Home {
             })
             .collect();
         let var = |name: &str| {
-            vars.iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| OsString::from(value))
+            vars.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         };
         Config::load(&self.paths, &var, &overrides)
     }

@@ -14,9 +14,7 @@ use mia_api::{
 use mia_config::Config;
 use mia_core::{Core, CoreSetup, DispatchRequest, Registry, TaskEvents};
 use mia_host::{Supervisor, SupervisorProgram};
-use mia_plugin::{
-    CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services,
-};
+use mia_plugin::{CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services};
 use mia_store::{OpenOptions, Store};
 use tempfile::TempDir;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -96,7 +94,8 @@ impl Puppet {
                     let _ = events.send(EventBody::thought(rest)).await;
                 }
                 "tool" => {
-                    let call = ToolCallInfo { id: "t".into(), name: "x".into(), ..Default::default() };
+                    let call =
+                        ToolCallInfo { id: "t".into(), name: "x".into(), ..Default::default() };
                     let _ = events.send(EventBody::ToolCall(call)).await;
                     let done = ToolResultInfo { id: "t".into(), ..Default::default() };
                     let _ = events.send(EventBody::ToolResult(done)).await;
@@ -106,11 +105,8 @@ impl Puppet {
                     self.strings.gate.acquire().await.unwrap().forget();
                 }
                 "ask" => {
-                    let option = |id: &str, kind| PermissionOption {
-                        id: id.into(),
-                        name: id.into(),
-                        kind,
-                    };
+                    let option =
+                        |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
                     let question = PermissionRequest {
                         id: "q".into(),
                         tool_call_id: "t".into(),

@@ -25,12 +25,7 @@ pub struct LineReader<R> {
 impl<R: AsyncRead + Unpin> LineReader<R> {
     /// Reads lines of at most `cap` bytes, their end not counted.
     pub fn new(stream: R, cap: usize) -> Self {
-        Self {
-            stream,
-            splitter: LineSplitter::new(cap),
-            bytes: 0,
-            ended: false,
-        }
+        Self { stream, splitter: LineSplitter::new(cap), bytes: 0, ended: false }
     }
 
     /// The next line; `None` after the last one.
@@ -68,9 +63,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     async fn fill(&mut self) -> io::Result<()> {
-        let Self {
-            stream, splitter, ..
-        } = self;
+        let Self { stream, splitter, .. } = self;
         let len = poll_fn(|context| {
             let mut room = ReadBuf::new(splitter.room());
             match Pin::new(&mut *stream).poll_read(context, &mut room) {

@@ -109,20 +109,14 @@ impl LineSplitter {
                 continue;
             }
             let line = self.without_cr(line);
-            return Some(if line.len() > self.cap {
-                Found::TooLong
-            } else {
-                Found::Line(line)
-            });
+            return Some(if line.len() > self.cap { Found::TooLong } else { Found::Line(line) });
         }
     }
 
     pub(super) fn show(&self, found: Found) -> LineEvent<'_> {
         match found {
             Found::Line(at) => LineEvent::Line(Line(self.buffer.get(at).unwrap_or_default())),
-            Found::TooLong => LineEvent::TooLong {
-                at_least: self.cap.saturating_add(1),
-            },
+            Found::TooLong => LineEvent::TooLong { at_least: self.cap.saturating_add(1) },
         }
     }
 
@@ -145,11 +139,7 @@ impl LineSplitter {
             return None;
         }
         self.start = self.end;
-        let line = if all.len() > self.cap {
-            Found::TooLong
-        } else {
-            Found::Line(all)
-        };
+        let line = if all.len() > self.cap { Found::TooLong } else { Found::Line(all) };
         Some(line)
     }
 

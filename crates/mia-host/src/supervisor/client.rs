@@ -88,13 +88,7 @@ impl Supervisor {
     #[must_use]
     pub fn new(program: SupervisorProgram) -> Self {
         let outer = std::env::var_os(MARKER);
-        Self {
-            shared: Arc::new(Shared {
-                program,
-                outer,
-                state: Mutex::default(),
-            }),
-        }
+        Self { shared: Arc::new(Shared { program, outer, state: Mutex::default() }) }
     }
 
     /// Starts the supervisor process now, if none runs, so that the first spawn needn't. Blocks
@@ -111,11 +105,7 @@ impl Supervisor {
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         let state = self.shared.lock();
-        state
-            .link
-            .as_ref()
-            .filter(|link| !link.is_lost())
-            .map(|link| link.pid())
+        state.link.as_ref().filter(|link| !link.is_lost()).map(|link| link.pid())
     }
 
     /// Starts a child.
@@ -137,9 +127,7 @@ impl Supervisor {
         let streams = Streams::open(spec.stdin)?;
         let [stdin, stdout, stderr] = streams.theirs;
         link.send(Request::Spawn { id }, vec![body, stdin, stdout, stderr]);
-        let news = progress
-            .wait_for(|child| child.spawned.is_some() || child.lost.is_some())
-            .await;
+        let news = progress.wait_for(|child| child.spawned.is_some() || child.lost.is_some()).await;
         let news = news.map(|news| *news).unwrap_or_default();
         match news.spawned {
             Some(Ok(process)) => Ok(Child {
@@ -196,10 +184,7 @@ impl Shared {
         if let Some(link) = state.link.as_ref().filter(|link| !link.is_lost()) {
             return Ok(Arc::clone(link));
         }
-        let link = Arc::new(Link::start(
-            &self.program,
-            COUNT.fetch_add(1, Ordering::Relaxed),
-        )?);
+        let link = Arc::new(Link::start(&self.program, COUNT.fetch_add(1, Ordering::Relaxed))?);
         state.link = Some(Arc::clone(&link));
         Ok(link)
     }

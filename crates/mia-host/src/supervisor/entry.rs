@@ -29,9 +29,7 @@ pub fn enter_if_asked() {
     }
     let token = arguments.next().and_then(|token| Token::from_os(&token));
     // Somebody may have typed the argument by hand.
-    let (Some(token), true) = (token, is_connection(std::io::stdin())) else {
-        exit(2)
-    };
+    let (Some(token), true) = (token, is_connection(std::io::stdin())) else { exit(2) };
     exit(i32::from(become_supervisor(token).is_err()))
 }
 
@@ -43,11 +41,7 @@ pub(crate) fn was_asked() -> bool {
 
 fn become_supervisor(token: Token) -> std::io::Result<()> {
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
-    let null: OwnedFd = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")?
-        .into();
+    let null: OwnedFd = std::fs::File::options().read(true).write(true).open("/dev/null")?.into();
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
@@ -81,10 +75,7 @@ fn close_inherited(keep: &OwnedFd) -> std::io::Result<()> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    for fd in open
-        .into_iter()
-        .filter(|fd| *fd > 2 && *fd != keep.as_raw_fd())
-    {
+    for fd in open.into_iter().filter(|fd| *fd > 2 && *fd != keep.as_raw_fd()) {
         // The list's own descriptor is among them and closed already: that error is no news.
         let _ = nix::unistd::close(fd);
     }

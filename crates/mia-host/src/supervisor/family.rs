@@ -49,13 +49,7 @@ impl Family {
 
     /// A child was started.
     pub(super) fn join(&mut self, id: u64, process: ProcessId) {
-        self.leaders.insert(
-            id,
-            Leader {
-                process,
-                sweeping: false,
-            },
-        );
+        self.leaders.insert(id, Leader { process, sweeping: false });
     }
 
     /// From now on what may belong to this child need not be spared for it.
@@ -86,11 +80,7 @@ impl Family {
     pub(super) fn tend(&mut self) {
         let mut adopted = HashMap::new();
         for pid in proc::children(self.me) {
-            if self
-                .leaders
-                .values()
-                .any(|leader| leader.process.pid == pid)
-            {
+            if self.leaders.values().any(|leader| leader.process.pid == pid) {
                 continue;
             }
             let Some(stat) = Stat::read(pid).filter(|stat| stat.parent == self.me) else {
@@ -104,9 +94,7 @@ impl Family {
                 Some(owners) if owners.len() == 1 => owners,
                 // While a program is being replaced by another its marker can't be read: so one
                 // that may be several children's is looked at again, each time.
-                Some(owners) => self
-                    .owner_of(&stat)
-                    .map_or(owners, |id| BTreeSet::from([id])),
+                Some(owners) => self.owner_of(&stat).map_or(owners, |id| BTreeSet::from([id])),
                 None => self.owners_of(&stat),
             };
             if owners.is_disjoint(&self.released)
@@ -121,12 +109,7 @@ impl Family {
         adopted.extend(missed);
         // Whatever lives on of a released child has its topmost process here.
         let lives = |id: &u64| adopted.values().any(|owners| owners.contains(id));
-        let over: Vec<u64> = self
-            .released
-            .iter()
-            .copied()
-            .filter(|id| !lives(id))
-            .collect();
+        let over: Vec<u64> = self.released.iter().copied().filter(|id| !lives(id)).collect();
         self.adopted = adopted;
         for id in over {
             self.released.remove(&id);
@@ -186,10 +169,7 @@ impl Family {
     /// Everything that still runs below us, leaders included, but for what was released.
     pub(super) fn everyone(&mut self) -> Vec<ProcessId> {
         self.tend();
-        let tops = self
-            .adopted
-            .iter()
-            .filter(|(_, owners)| owners.is_disjoint(&self.released));
+        let tops = self.adopted.iter().filter(|(_, owners)| owners.is_disjoint(&self.released));
         let leaders = self.leaders.values().map(|leader| leader.process);
         let roots: Vec<ProcessId> = tops.map(|(top, _)| *top).chain(leaders).collect();
         let alive = roots.iter().copied().filter(|root| proc::is_alive(*root));

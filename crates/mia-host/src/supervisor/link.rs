@@ -97,10 +97,8 @@ impl Link {
         if was_asked() {
             return Err(SupervisorError::NotEntered);
         }
-        let cannot_start = |source| SupervisorError::Start {
-            program: program.path().into(),
-            source,
-        };
+        let cannot_start =
+            |source| SupervisorError::Start { program: program.path().into(), source };
         let (ours, theirs) = protocol::connection().map_err(|e| cannot_start(e.into()))?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|e| cannot_start(e.into()))?;
@@ -121,21 +119,13 @@ impl Link {
             state: Mutex::default(),
             ended: watch::Sender::new(false),
         });
-        let listener = Listener {
-            shared: Arc::clone(&shared),
-            process,
-            began: Instant::now(),
-        };
+        let listener = Listener { shared: Arc::clone(&shared), process, began: Instant::now() };
         std::thread::Builder::new()
             .name("mia-supervised".into())
             .spawn(move || listener.run())
             // The listener is dropped, and with it our end of the socket.
             .map_err(cannot_start)?;
-        Ok(Self {
-            shared,
-            next_id: AtomicU64::new(1),
-            pid,
-        })
+        Ok(Self { shared, next_id: AtomicU64::new(1), pid })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -155,10 +145,8 @@ impl Link {
     pub(crate) fn register(&self) -> (u64, watch::Receiver<Progress>) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut state = self.shared.lock();
-        let (sender, receiver) = watch::channel(Progress {
-            lost: state.loss,
-            ..Progress::default()
-        });
+        let (sender, receiver) =
+            watch::channel(Progress { lost: state.loss, ..Progress::default() });
         if state.loss.is_none() {
             state.children.insert(id, sender);
         }
@@ -167,10 +155,7 @@ impl Link {
 
     /// Sends a request, in order with all others and without waiting.
     pub(crate) fn send(&self, request: Request, descriptors: Vec<OwnedFd>) {
-        let outgoing = Outgoing {
-            request,
-            descriptors,
-        };
+        let outgoing = Outgoing { request, descriptors };
         let mut state = self.shared.lock();
         if state.outbox.is_empty() {
             match outgoing.send(self.shared.socket.as_fd()) {
@@ -254,23 +239,15 @@ impl State {
         match reply {
             Reply::Ready => {}
             Reply::Spawned { id, pid, start } => {
-                self.update(id, |child| {
-                    child.spawned = Some(Ok(ProcessId { pid, start }))
-                });
+                self.update(id, |child| child.spawned = Some(Ok(ProcessId { pid, start })));
             }
             Reply::SpawnFailed { id, errno } => {
                 self.update(id, |child| child.spawned = Some(Err(errno)));
                 self.children.remove(&id);
             }
             Reply::Exited { id, status } => self.update(id, |child| child.exit = Some(status)),
-            Reply::Swept {
-                id,
-                killed,
-                survivors,
-            } => {
-                self.update(id, |child| {
-                    child.swept = Some(Leftover { killed, survivors })
-                });
+            Reply::Swept { id, killed, survivors } => {
+                self.update(id, |child| child.swept = Some(Leftover { killed, survivors }));
                 self.children.remove(&id);
             }
         }
@@ -292,10 +269,7 @@ impl Listener {
             // From now on a spawn starts another supervisor.
             state.loss = Some(loss);
             state.outbox.clear();
-            let alive = state
-                .children
-                .values()
-                .filter_map(|child| child.borrow().spawned?.ok());
+            let alive = state.children.values().filter_map(|child| child.borrow().spawned?.ok());
             alive.collect::<Vec<_>>()
         };
         // It has ended in almost every case; this ends one that only closed its socket.

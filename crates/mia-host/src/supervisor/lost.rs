@@ -36,12 +36,8 @@ fn members(token: &Token, known: &[ProcessId]) -> Vec<ProcessId> {
             || proc::environment_value(process.pid, MARKER)
                 .is_some_and(|marker| token.child_in(&marker).is_some())
     };
-    let mut pids: HashSet<i32> = everybody
-        .iter()
-        .map(|s| s.id)
-        .filter(|id| is_root(*id))
-        .map(|id| id.pid)
-        .collect();
+    let mut pids: HashSet<i32> =
+        everybody.iter().map(|s| s.id).filter(|id| is_root(*id)).map(|id| id.pid).collect();
     // A child can have a lower pid than its parent, so one pass over the list isn't enough.
     loop {
         let before = pids.len();

@@ -23,9 +23,7 @@ impl Token {
     pub(crate) fn mint(count: u64) -> Self {
         let pid = std::process::id();
         let start = Stat::read(pid.cast_signed()).map_or(0, |stat| stat.id.start);
-        let now = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self(format!("{pid}-{start}-{:x}-{count}", now.as_nanos()))
     }
 
@@ -42,9 +40,7 @@ impl Token {
 
     /// The marker of one child: the path that this process itself lives under, and the child.
     pub(crate) fn path(&self, outer: Option<&OsStr>, child: u64) -> OsString {
-        let mut path = outer
-            .map(|outer| outer.as_bytes().to_vec())
-            .unwrap_or_default();
+        let mut path = outer.map(|outer| outer.as_bytes().to_vec()).unwrap_or_default();
         if !path.is_empty() {
             path.push(b':');
         }
@@ -77,15 +73,8 @@ mod tests {
     #[test]
     fn parts_match_as_a_whole_only() {
         let token = Token("1-2-a-0".into());
-        for stranger in [
-            "",
-            "1-2-a-0",
-            "11-2-a-0.7",
-            "1-2-a-01.7",
-            "1-2-a-0.7x",
-            "1-2-a-0.",
-            "x:y",
-        ] {
+        for stranger in ["", "1-2-a-0", "11-2-a-0.7", "1-2-a-01.7", "1-2-a-0.7x", "1-2-a-0.", "x:y"]
+        {
             assert_eq!(token.child_in(stranger.as_bytes()), None, "{stranger}");
         }
     }

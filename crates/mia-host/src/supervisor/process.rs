@@ -95,10 +95,7 @@ impl Process {
     /// Waits for a request, an ended child, room in the socket, or the next look.
     fn wait(&mut self) -> std::io::Result<()> {
         let now = Instant::now();
-        let next_sweep = self
-            .children
-            .values()
-            .filter_map(|c| Some(c.sweep.as_ref()?.next_look));
+        let next_sweep = self.children.values().filter_map(|c| Some(c.sweep.as_ref()?.next_look));
         let next_closing = self.closing.as_ref().map(|_| now + LAST_LOOK);
         let timeout = next_sweep
             .chain(next_closing)
@@ -107,16 +104,11 @@ impl Process {
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, self.closing.is_none());
         interest.set(PollFlags::OUT, !self.outbox.is_empty());
-        let mut watched = [
-            PollFd::new(&self.child_ended, PollFlags::IN),
-            PollFd::new(&self.socket, interest),
-        ];
+        let mut watched =
+            [PollFd::new(&self.child_ended, PollFlags::IN), PollFd::new(&self.socket, interest)];
         // Once Mia is gone the socket would report nothing but its hang-up, again and again.
-        let watched = if interest.is_empty() {
-            watched.get_mut(..1)
-        } else {
-            Some(&mut watched[..])
-        };
+        let watched =
+            if interest.is_empty() { watched.get_mut(..1) } else { Some(&mut watched[..]) };
         match poll(watched.unwrap_or_default(), timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -186,24 +178,10 @@ impl Process {
         match start(descriptors) {
             Ok(process) => {
                 self.family.join(id, process);
-                self.children.insert(
-                    id,
-                    Supervised {
-                        process,
-                        exited: false,
-                        sweep: None,
-                    },
-                );
-                self.say(Reply::Spawned {
-                    id,
-                    pid: process.pid,
-                    start: process.start,
-                });
+                self.children.insert(id, Supervised { process, exited: false, sweep: None });
+                self.say(Reply::Spawned { id, pid: process.pid, start: process.start });
             }
-            Err(errno) => self.say(Reply::SpawnFailed {
-                id,
-                errno: errno.raw_os_error(),
-            }),
+            Err(errno) => self.say(Reply::SpawnFailed { id, errno: errno.raw_os_error() }),
         }
     }
 
@@ -236,11 +214,7 @@ impl Process {
             }
             Some(_) => {}
             // Never started, or swept before: nothing is left of it.
-            None => self.say(Reply::Swept {
-                id,
-                killed: 0,
-                survivors: 0,
-            }),
+            None => self.say(Reply::Swept { id, killed: 0, survivors: 0 }),
         }
     }
 
@@ -260,10 +234,7 @@ impl Process {
         };
         let out_of_time = now.duration_since(sweep.began) >= KILL_LIMIT;
         if (members.is_empty() && child.exited) || out_of_time {
-            let killed = sweep
-                .killed
-                .difference(&members.iter().copied().collect())
-                .count();
+            let killed = sweep.killed.difference(&members.iter().copied().collect()).count();
             let reply = Reply::Swept {
                 id,
                 killed: u32::try_from(killed).unwrap_or(u32::MAX),
@@ -288,10 +259,7 @@ impl Process {
     }
 
     fn begin_closing(&mut self) {
-        self.closing = Some(Closing {
-            began: Instant::now(),
-            done: false,
-        });
+        self.closing = Some(Closing { began: Instant::now(), done: false });
         for id in self.children.keys().copied().collect::<Vec<_>>() {
             self.family.snapshot(id);
         }
@@ -321,10 +289,7 @@ impl Process {
         // After that look: so when nobody is left, every exit is told.
         self.observe_exits();
         if everyone.is_empty() || elapsed >= CLOSING_GRACE + KILL_LIMIT {
-            self.closing = Some(Closing {
-                began: now,
-                done: true,
-            });
+            self.closing = Some(Closing { began: now, done: true });
         } else if elapsed >= CLOSING_GRACE {
             for child in self.children.values() {
                 signal_group(child.process.pid, Signal::KILL);
@@ -364,11 +329,7 @@ fn start(descriptors: Vec<OwnedFd>) -> Result<ProcessId, Errno> {
     command
         .args(body.args.into_iter().map(text))
         .env_clear()
-        .envs(
-            body.env
-                .into_iter()
-                .map(|(name, value)| (text(name), text(value))),
-        )
+        .envs(body.env.into_iter().map(|(name, value)| (text(name), text(value))))
         .current_dir(text(body.cwd))
         .process_group(0)
         .stdin(Stdio::from(stdin))
@@ -398,10 +359,7 @@ fn start(descriptors: Vec<OwnedFd>) -> Result<ProcessId, Errno> {
 fn exit_of(pid: i32) -> Option<ExitStatus> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     let status = waitid(WaitId::Pid(Pid::from_raw(pid)?), options).ok()??;
-    Some(ExitStatus {
-        code: status.exit_status(),
-        signal: status.terminating_signal(),
-    })
+    Some(ExitStatus { code: status.exit_status(), signal: status.terminating_signal() })
 }
 
 /// Signals a child's group. Its leader is not reaped yet, so the number is still its own.

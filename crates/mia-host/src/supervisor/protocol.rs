@@ -49,11 +49,7 @@ pub(crate) enum Reply {
     /// The child itself has ended. What it started may live on.
     Exited { id: u64, status: ExitStatus },
     /// Nothing of the child's tree runs any more, except `survivors` that could not be killed.
-    Swept {
-        id: u64,
-        killed: u32,
-        survivors: u32,
-    },
+    Swept { id: u64, killed: u32, survivors: u32 },
 }
 
 /// What to start, in the memory file of a [`Request::Spawn`].
@@ -112,9 +108,7 @@ pub(crate) fn read_body(fd: OwnedFd) -> Result<Vec<u8>, Errno> {
 
 /// The `errno` in an error of the standard library, which is not always there.
 pub(crate) fn errno_of(error: std::io::Error) -> Errno {
-    error
-        .raw_os_error()
-        .map_or(Errno::IO, Errno::from_raw_os_error)
+    error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error)
 }
 
 /// Sends one message without ever waiting; `AGAIN` when the socket is full. All or nothing.
@@ -145,12 +139,7 @@ pub(crate) fn receive<M: for<'de> Deserialize<'de>>(
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let received = rustix::io::retry_on_intr(|| {
-        recvmsg(
-            socket,
-            &mut [IoSliceMut::new(&mut packet)],
-            &mut control,
-            flags,
-        )
+        recvmsg(socket, &mut [IoSliceMut::new(&mut packet)], &mut control, flags)
     })?;
     let descriptors = control
         .drain()
@@ -203,22 +192,14 @@ mod tests {
     #[test]
     fn a_body_over_the_limit_is_refused() {
         let big = vec![0_u8; BODY_LIMIT];
-        let body = SpawnBody {
-            program: Bytes(&big),
-            args: vec![],
-            env: vec![],
-            cwd: Bytes(b"/"),
-        };
+        let body = SpawnBody { program: Bytes(&big), args: vec![], env: vec![], cwd: Bytes(b"/") };
         assert_eq!(write_body(&body).unwrap_err(), Errno::TOOBIG);
     }
 
     #[test]
     fn messages_keep_their_borders_and_the_end_is_seen() {
         let (here, there) = connection().unwrap();
-        let request = Request::Signal {
-            id: u64::MAX,
-            signal: 15,
-        };
+        let request = Request::Signal { id: u64::MAX, signal: 15 };
         send(here.as_fd(), &request, &[]).unwrap();
         send(here.as_fd(), &Request::Sweep { id: 1 }, &[here.as_fd()]).unwrap();
         let (first, descriptors) = receive::<Request>(there.as_fd()).unwrap().unwrap();

@@ -8,16 +8,10 @@ use pretty_assertions::assert_eq;
 
 use crate::world::{gone, is_running, running, start, supervisor, tag};
 
-const NOTHING: Leftover = Leftover {
-    killed: 0,
-    survivors: 0,
-};
+const NOTHING: Leftover = Leftover { killed: 0, survivors: 0 };
 
 fn by_signal(signal: i32) -> Option<ExitStatus> {
-    Some(ExitStatus {
-        code: None,
-        signal: Some(signal),
-    })
+    Some(ExitStatus { code: None, signal: Some(signal) })
 }
 
 #[tokio::test]
@@ -25,10 +19,7 @@ async fn m_021_term_ends_a_child_and_its_group() {
     let (supervisor, tag) = (supervisor(), tag());
     let child = start(&supervisor, &format!("sleep {tag} & echo up; wait")).await;
     let report = child.process.kill(KillPlan::default()).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.exit),
-        (KillStep::Terminate, by_signal(15))
-    );
+    assert_eq!((report.ended_by, report.exit), (KillStep::Terminate, by_signal(15)));
     assert_eq!(running(&tag), []);
 }
 
@@ -38,15 +29,9 @@ async fn m_021_a_child_that_ignores_term_is_killed_after_the_grace() {
     let script = format!("trap '' TERM; echo up; while :; do sleep {tag}; done");
     let child = start(&supervisor, &script).await;
     let began = Instant::now();
-    let plan = KillPlan {
-        grace: Duration::from_millis(300),
-        ..KillPlan::default()
-    };
+    let plan = KillPlan { grace: Duration::from_millis(300), ..KillPlan::default() };
     let report = child.process.kill(plan).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.exit),
-        (KillStep::Kill, by_signal(9))
-    );
+    assert_eq!((report.ended_by, report.exit), (KillStep::Kill, by_signal(9)));
     assert!(began.elapsed() >= Duration::from_millis(300));
     assert_eq!(running(&tag), []);
 }
@@ -56,19 +41,10 @@ async fn m_024_interrupt_first_lets_a_child_save_its_session() {
     let supervisor = supervisor();
     let script = "trap 'echo saved; exit 7' INT; echo up; while :; do sleep 0.01; done";
     let mut child = start(&supervisor, script).await;
-    let report = child
-        .process
-        .kill(KillPlan::interrupt_first(Duration::from_secs(5)))
-        .await;
+    let report = child.process.kill(KillPlan::interrupt_first(Duration::from_secs(5))).await;
     let report = report.unwrap();
     assert_eq!(report.ended_by, KillStep::Polite);
-    assert_eq!(
-        report.exit,
-        Some(ExitStatus {
-            code: Some(7),
-            signal: None
-        })
-    );
+    assert_eq!(report.exit, Some(ExitStatus { code: Some(7), signal: None }));
     crate::world::wait_for_line(&mut child, "saved").await;
 }
 
@@ -93,16 +69,11 @@ async fn m_021_a_child_that_writes_a_lot_before_it_ends_is_drained() {
                   while :; do sleep 0.01; done";
     let mut child = start(&supervisor, script).await;
     let mut tail = StderrTail::default();
-    let (report, drained) = tokio::join!(
-        child.process.kill(KillPlan::default()),
-        tail.drain(&mut child.stderr)
-    );
+    let (report, drained) =
+        tokio::join!(child.process.kill(KillPlan::default()), tail.drain(&mut child.stderr));
     drained.unwrap();
     let report = report.unwrap();
-    assert_eq!(
-        (report.ended_by, report.exit.unwrap().code),
-        (KillStep::Terminate, Some(5))
-    );
+    assert_eq!((report.ended_by, report.exit.unwrap().code), (KillStep::Terminate, Some(5)));
     assert!(tail.total_bytes() >= 3_000_000);
     assert_eq!(tail.text().len(), 64 << 10);
 }
@@ -112,13 +83,7 @@ async fn m_021_a_kill_of_what_has_ended_kills_nothing() {
     let supervisor = supervisor();
     let child = start(&supervisor, "echo up; exit 3").await;
     let exit = child.process.wait_exit().await.unwrap();
-    assert_eq!(
-        exit,
-        ExitStatus {
-            code: Some(3),
-            signal: None
-        }
-    );
+    assert_eq!(exit, ExitStatus { code: Some(3), signal: None });
     for _ in 0..2 {
         let report = child.process.kill(KillPlan::default()).await.unwrap();
         assert_eq!(report.ended_by, KillStep::AlreadyGone);
@@ -134,11 +99,7 @@ async fn m_021_a_cancelled_kill_can_be_taken_up_again() {
     let script = format!("trap '' TERM; echo up; while :; do sleep {tag}; done");
     let child = start(&supervisor, &script).await;
     let patient = child.process.kill(KillPlan::default());
-    assert!(
-        tokio::time::timeout(Duration::from_millis(50), patient)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(50), patient).await.is_err());
     assert!(is_running(child.process.pid()));
     let report = child.process.kill(KillPlan::AT_ONCE).await.unwrap();
     assert_eq!(report.ended_by, KillStep::Kill);

@@ -20,10 +20,7 @@ async fn mia(scripts: &[String]) -> (Child, u32) {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    BufReader::new(mia.stdout.take().unwrap())
-        .read_line(&mut line)
-        .await
-        .unwrap();
+    BufReader::new(mia.stdout.take().unwrap()).read_line(&mut line).await.unwrap();
     let supervisor = line.trim().strip_prefix("ready ").unwrap().parse().unwrap();
     (mia, supervisor)
 }
@@ -48,10 +45,7 @@ async fn m_021_nothing_lives_six_seconds_after_mia_was_killed() {
     kill_9(mia.id().unwrap());
     mia.wait().await.unwrap();
     gone(&tag).await;
-    eventually(SIX_SECONDS, "the supervisor has ended", || {
-        !is_running(supervisor)
-    })
-    .await;
+    eventually(SIX_SECONDS, "the supervisor has ended", || !is_running(supervisor)).await;
 }
 
 #[tokio::test]
@@ -61,10 +55,7 @@ async fn m_021_nothing_lives_on_after_mia_has_ended() {
     drop(mia.stdin.take());
     assert!(mia.wait().await.unwrap().success());
     gone(&tag).await;
-    eventually(SIX_SECONDS, "the supervisor has ended", || {
-        !is_running(supervisor)
-    })
-    .await;
+    eventually(SIX_SECONDS, "the supervisor has ended", || !is_running(supervisor)).await;
 }
 
 #[tokio::test]
@@ -78,10 +69,7 @@ async fn m_021_a_child_gets_a_term_when_mia_was_killed() {
     let (mut mia, supervisor) = mia(&[script]).await;
     kill_9(mia.id().unwrap());
     mia.wait().await.unwrap();
-    eventually(SIX_SECONDS, "the supervisor has ended", || {
-        !is_running(supervisor)
-    })
-    .await;
+    eventually(SIX_SECONDS, "the supervisor has ended", || !is_running(supervisor)).await;
     // Exactly one: a second one means "at once" to many programs.
     assert_eq!(std::fs::read_to_string(file).unwrap(), "term\n");
 }
@@ -116,11 +104,7 @@ async fn m_021_a_mia_inside_another_ones_tree_is_ended_with_all_that_it_runs() {
     lines.next().await.unwrap();
     assert!(running(&tag).len() >= 6);
     // No time for the inner one to clean up by itself.
-    let report = inner
-        .process
-        .kill(mia_host::kill::KillPlan::AT_ONCE)
-        .await
-        .unwrap();
+    let report = inner.process.kill(mia_host::kill::KillPlan::AT_ONCE).await.unwrap();
     assert!(report.leftover.killed >= 6);
     assert_eq!(running(&tag), []);
 }
@@ -139,9 +123,7 @@ async fn a_supervisor_keeps_nothing_open_that_mia_inherited() {
     let (mut mia, supervisor) = mia(&["echo up; exec sleep 1000".to_owned()]).await;
     let open = |pid: u32| -> Vec<String> {
         let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
-        entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect()
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     assert!(open(mia.id().unwrap()).contains(&"9".to_owned()));
     assert!(!open(supervisor).contains(&"9".to_owned()));

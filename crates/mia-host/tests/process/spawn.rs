@@ -19,17 +19,10 @@ async fn output(spec: SpawnSpec) -> Vec<u8> {
 
 #[tokio::test]
 async fn arguments_are_any_bytes() {
-    let odd = [
-        &b""[..],
-        b"-x",
-        b"\xff\xfe\n\t\"'$(id)",
-        "ä 😀".as_bytes(),
-        b"--",
-    ];
+    let odd = [&b""[..], b"-x", b"\xff\xfe\n\t\"'$(id)", "ä 😀".as_bytes(), b"--"];
     let mut spec = shell("printf '%s\\0' \"$@\"");
     spec.args.push("sh".into());
-    spec.args
-        .extend(odd.iter().map(|bytes| OsString::from_vec(bytes.to_vec())));
+    spec.args.extend(odd.iter().map(|bytes| OsString::from_vec(bytes.to_vec())));
     assert_eq!(output(spec).await, [odd.join(&0), vec![0]].concat());
 }
 
@@ -40,31 +33,20 @@ async fn the_environment_is_what_was_asked_for_and_the_marker() {
     spec.args.clear();
     spec.env = vec![("A".into(), OsString::from_vec(b"1\xff=\n".to_vec()))];
     let bytes = output(spec).await;
-    assert!(
-        bytes.starts_with(b"A=1\xff=\n\nMIA_SUPERVISED="),
-        "{}",
-        bytes.escape_ascii()
-    );
+    assert!(bytes.starts_with(b"A=1\xff=\n\nMIA_SUPERVISED="), "{}", bytes.escape_ascii());
 }
 
 #[tokio::test]
 async fn an_environment_beyond_any_socket_buffer_arrives() {
     let mut spec = shell("echo ${#V7} ${#V14}");
-    spec.env
-        .extend((0..15).map(|n| (format!("V{n}").into(), "x".repeat(100_000).into())));
+    spec.env.extend((0..15).map(|n| (format!("V{n}").into(), "x".repeat(100_000).into())));
     assert_eq!(output(spec).await, b"100000 100000\n");
 }
 
 #[tokio::test]
 async fn stdin_is_a_pipe_or_at_its_end() {
-    let spec = SpawnSpec {
-        stdin: Stdin::Piped,
-        ..shell("cat; pwd")
-    };
-    let spec = SpawnSpec {
-        cwd: "/usr".into(),
-        ..spec
-    };
+    let spec = SpawnSpec { stdin: Stdin::Piped, ..shell("cat; pwd") };
+    let spec = SpawnSpec { cwd: "/usr".into(), ..spec };
     let mut child = supervisor().spawn(spec).await.unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"hello\n").await.unwrap();
@@ -84,14 +66,8 @@ async fn m_010_what_stands_in_the_way_is_told() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         path
     };
-    let program = |program: std::path::PathBuf| SpawnSpec {
-        program,
-        ..shell("")
-    };
-    let cwd = |cwd: std::path::PathBuf| SpawnSpec {
-        cwd,
-        ..shell("exit 0")
-    };
+    let program = |program: std::path::PathBuf| SpawnSpec { program, ..shell("") };
+    let cwd = |cwd: std::path::PathBuf| SpawnSpec { cwd, ..shell("exit 0") };
     let with_arg = |arg: String| {
         let mut spec = shell("exit 0");
         spec.args.push(arg.into());
@@ -104,8 +80,7 @@ async fn m_010_what_stands_in_the_way_is_told() {
     };
     let many = || {
         let mut spec = shell("exit 0");
-        spec.args
-            .extend((0..70).map(|_| OsString::from("x".repeat(100_000))));
+        spec.args.extend((0..70).map(|_| OsString::from("x".repeat(100_000))));
         spec
     };
     let plain = file("plain", "#!/bin/sh\n", 0o644);
@@ -115,18 +90,9 @@ async fn m_010_what_stands_in_the_way_is_told() {
         (program("".into()), "IsDirectory"),
         (program(plain.clone()), "PermissionDenied"),
         (program(folder.path().into()), "IsDirectory"),
-        (
-            program(file("empty", "", 0o755)),
-            "NotExecutableFormat, empty",
-        ),
-        (
-            program(file("text", "some text\n", 0o755)),
-            "NotExecutableFormat",
-        ),
-        (
-            program(file("script", "#!/nowhere/sh\n", 0o755)),
-            "InterpreterNotFound",
-        ),
+        (program(file("empty", "", 0o755)), "NotExecutableFormat, empty"),
+        (program(file("text", "some text\n", 0o755)), "NotExecutableFormat"),
+        (program(file("script", "#!/nowhere/sh\n", 0o755)), "InterpreterNotFound"),
         (program("a\0b".into()), "NulByte in the program's path"),
         (cwd(folder.path().join("none")), "CwdNotFound"),
         (cwd(plain.clone()), "CwdNotADirectory"),
@@ -170,10 +136,6 @@ async fn m_010_a_relative_program_starts_at_the_working_folder() {
     let path = folder.path().join("tool");
     std::fs::write(&path, "#!/bin/sh\necho tool\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let spec = SpawnSpec {
-        program: "tool".into(),
-        cwd: folder.path().into(),
-        ..shell("")
-    };
+    let spec = SpawnSpec { program: "tool".into(), cwd: folder.path().into(), ..shell("") };
     assert_eq!(output(spec).await, b"tool\n");
 }

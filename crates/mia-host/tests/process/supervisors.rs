@@ -18,10 +18,7 @@ async fn m_021_a_killed_supervisor_takes_its_children_along_and_is_replaced() {
         "trap '' TERM; (setsid sleep {tag} &); setsid sleep {tag} & setsid sh -c 'env -i sleep {tag}; :' & \
                           echo up; while :; do sleep {tag}; done"
     );
-    let children = [
-        start(&supervisor, &script).await,
-        start(&supervisor, &script).await,
-    ];
+    let children = [start(&supervisor, &script).await, start(&supervisor, &script).await];
     eventually(SIX_SECONDS, "all run", || running(&tag).len() >= 12).await;
     let first = supervisor.pid().unwrap();
     kill_9(first);
@@ -52,10 +49,7 @@ async fn a_program_that_is_no_supervisor_is_found_out() {
     let no_supervisor = Supervisor::new(SupervisorProgram::Path("/bin/true".into()));
     let error = no_supervisor.spawn(shell("exit 0")).await.unwrap_err();
     assert!(
-        matches!(
-            &error,
-            SpawnError::Supervisor(SupervisorError::NotASupervisor { .. })
-        ),
+        matches!(&error, SpawnError::Supervisor(SupervisorError::NotASupervisor { .. })),
         "{error}"
     );
     let missing = Supervisor::new(SupervisorProgram::Path("/nowhere/mia".into()));
@@ -87,14 +81,11 @@ async fn a_child_inherits_neither_handlers_nor_descriptors() {
     let script = "grep -E '^Sig(Blk|Ign)' /proc/self/status | cut -f2; ls /proc/self/fd | wc -l";
     let mut child = supervisor.spawn(shell(script)).await.unwrap();
     let mut text = String::new();
-    tokio::io::AsyncReadExt::read_to_string(&mut child.stdout, &mut text)
-        .await
-        .unwrap();
+    tokio::io::AsyncReadExt::read_to_string(&mut child.stdout, &mut text).await.unwrap();
     let [blocked, ignored, descriptors] = text.lines().collect::<Vec<_>>().try_into().unwrap();
     // HUP, INT, QUIT, USR1, USR2, PIPE, TERM and CHLD; others are as they are around this test.
-    let ours = [1, 2, 3, 10, 12, 13, 15, 17]
-        .iter()
-        .fold(0, |mask, signal| mask | 1 << (signal - 1));
+    let ours =
+        [1, 2, 3, 10, 12, 13, 15, 17].iter().fold(0, |mask, signal| mask | 1 << (signal - 1));
     assert_eq!(u64::from_str_radix(blocked, 16).unwrap(), 0);
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & ours, 0);
     // The standard streams and the folder that is listed.
@@ -119,11 +110,7 @@ async fn m_021_a_cancelled_spawn_leaves_nothing() {
 #[tokio::test]
 async fn a_supervisor_that_is_slow_loses_no_request() {
     let (supervisor, tag) = (supervisor(), tag());
-    let child = start(
-        &supervisor,
-        &format!("trap '' INT; echo up; exec sleep {tag}"),
-    )
-    .await;
+    let child = start(&supervisor, &format!("trap '' INT; echo up; exec sleep {tag}")).await;
     let pid = supervisor.pid().unwrap();
     signal(pid, Signal::STOP);
     // More than the socket holds.
@@ -140,14 +127,7 @@ async fn a_supervisor_that_is_slow_loses_no_request() {
     tokio::task::yield_now().await;
     signal(pid, Signal::CONT);
     for (code, other) in (0..).zip(others) {
-        let exit = other
-            .await
-            .unwrap()
-            .unwrap()
-            .process
-            .wait_exit()
-            .await
-            .unwrap();
+        let exit = other.await.unwrap().unwrap().process.wait_exit().await.unwrap();
         assert_eq!(exit.code, Some(code));
     }
     crate::world::gone(&tag).await;

@@ -16,10 +16,7 @@ async fn m_021_a_grandchild_in_its_own_session_is_killed() {
     let script = format!("setsid sh -c 'echo up; exec sleep {tag}' & wait");
     let child = start(&supervisor, &script).await;
     let report = child.process.kill(KillPlan::default()).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.leftover.killed),
-        (KillStep::Terminate, 1)
-    );
+    assert_eq!((report.ended_by, report.leftover.killed), (KillStep::Terminate, 1));
     assert_eq!(running(&tag), []);
 }
 
@@ -32,10 +29,7 @@ async fn m_021_an_orphan_with_a_cleaned_environment_is_killed() {
     );
     let child = start(&supervisor, &script).await;
     let report = child.process.kill(KillPlan::default()).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.leftover.killed),
-        (KillStep::Terminate, 1)
-    );
+    assert_eq!((report.ended_by, report.leftover.killed), (KillStep::Terminate, 1));
     assert_eq!(running(&tag), []);
 }
 
@@ -47,10 +41,7 @@ async fn m_021_the_leader_goes_first() {
     assert!(child.process.wait_exit().await.unwrap().success());
     assert_eq!(running(&tag).len(), 1);
     let report = child.process.kill(KillPlan::default()).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.leftover.killed),
-        (KillStep::AlreadyGone, 1)
-    );
+    assert_eq!((report.ended_by, report.leftover.killed), (KillStep::AlreadyGone, 1));
     assert_eq!(running(&tag), []);
 }
 
@@ -61,11 +52,7 @@ async fn m_022_a_grandchild_that_holds_stdout_open_delays_nothing() {
     assert!(child.process.wait_exit().await.unwrap().success());
     // It is still open.
     let read = child.stdout.read_u8();
-    assert!(
-        tokio::time::timeout(Duration::from_millis(50), read)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(50), read).await.is_err());
     assert_eq!(child.process.sweep().await.unwrap().killed, 1);
     let end = child.stdout.read_u8().await;
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
@@ -90,11 +77,7 @@ async fn m_022_a_released_tree_lives_on() {
 #[tokio::test]
 async fn m_021_fifty_children_leave_no_zombie() {
     let (supervisor, tag) = (supervisor(), tag());
-    let threads = |pid: u32| {
-        std::fs::read_dir(format!("/proc/{pid}/task"))
-            .unwrap()
-            .count()
-    };
+    let threads = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().count();
     let me = std::process::id();
     let before = threads(me);
     let starting: Vec<_> = (0..50)
@@ -118,11 +101,7 @@ async fn m_021_fifty_children_leave_no_zombie() {
     }
     assert_eq!(running(&tag), []);
     assert_eq!(zombies_of(supervisor.pid().unwrap()), 0);
-    assert!(
-        children
-            .iter()
-            .all(|child| !is_running(child.process.pid()))
-    );
+    assert!(children.iter().all(|child| !is_running(child.process.pid())));
     drop(supervisor);
     drop(children);
     // The supervisor itself leaves none either.
@@ -158,10 +137,7 @@ async fn m_021_strangers_and_other_children_are_left_alone() {
         &format!("(env -i setsid sh -c 'echo up; exec sleep {tag}2' &); exec sleep {tag}2"),
     )
     .await;
-    eventually(SIX_SECONDS, "both run", || {
-        running(&format!("{tag}2")).len() == 2
-    })
-    .await;
+    eventually(SIX_SECONDS, "both run", || running(&format!("{tag}2")).len() == 2).await;
     let child = start(&supervisor, &format!("setsid sleep {tag}3 & echo up; wait")).await;
     child.process.kill(KillPlan::default()).await.unwrap();
     assert_eq!(running(&format!("{tag}3")), []);
@@ -182,10 +158,7 @@ async fn m_021_an_orphan_of_one_of_two_children_ends_with_the_last_of_them() {
         format!("(env -i setsid /bin/sh -c 'echo up; exec /bin/sleep {tag}' &); exec sleep 1000");
     let second = start(&supervisor, &script).await;
     // Nobody can tell whose it is, so it is nobody's stranger: it lives for as long as either.
-    eventually(SIX_SECONDS, "it runs", || {
-        running(&format!("sleep\0{tag}")).len() == 1
-    })
-    .await;
+    eventually(SIX_SECONDS, "it runs", || running(&format!("sleep\0{tag}")).len() == 1).await;
     second.process.kill(KillPlan::AT_ONCE).await.unwrap();
     assert_eq!(running(&tag).len(), 1);
     first.process.kill(KillPlan::AT_ONCE).await.unwrap();
@@ -199,10 +172,7 @@ async fn m_021_an_orphan_that_was_seen_with_its_parent_is_known() {
     let script = format!("env -i setsid /bin/sh -c 'echo up; exec /bin/sleep {tag}' & wait");
     let child = start(&supervisor, &script).await;
     let report = child.process.kill(KillPlan::default()).await.unwrap();
-    assert_eq!(
-        (report.ended_by, report.leftover.killed),
-        (KillStep::Terminate, 1)
-    );
+    assert_eq!((report.ended_by, report.leftover.killed), (KillStep::Terminate, 1));
     assert_eq!(running(&tag), []);
 }
 
@@ -220,10 +190,7 @@ async fn m_021_an_orphan_in_its_childs_group_is_known() {
 #[tokio::test]
 async fn m_021_an_orphan_of_a_child_that_is_gone_is_killed() {
     let (supervisor, tag) = (supervisor(), tag());
-    let mut gone_child = supervisor
-        .spawn(shell("echo $MIA_SUPERVISED"))
-        .await
-        .unwrap();
+    let mut gone_child = supervisor.spawn(shell("echo $MIA_SUPERVISED")).await.unwrap();
     let mut marker = String::new();
     gone_child.stdout.read_to_string(&mut marker).await.unwrap();
     gone_child.process.sweep().await.unwrap();

@@ -64,9 +64,7 @@ pub(crate) fn running(text: &str) -> Vec<u32> {
 
 /// The children of a process that have ended and wait to be reaped.
 pub(crate) fn zombies_of(parent: u32) -> usize {
-    processes()
-        .filter(|pid| state(*pid) == Some('Z') && parent_of(*pid) == Some(parent))
-        .count()
+    processes().filter(|pid| state(*pid) == Some('Z') && parent_of(*pid) == Some(parent)).count()
 }
 
 fn processes() -> impl Iterator<Item = u32> {

@@ -10,10 +10,7 @@ use tokio::io::AsyncReadExt;
 
 fn main() -> Result<(), Box<dyn Error>> {
     mia_host::supervisor::enter_if_asked();
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(run())?;
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run())?;
     // As when a program is left in the middle: nothing is dropped.
     std::process::exit(0)
 }

@@ -75,9 +75,7 @@ impl<'a> Bench<'a> {
     pub(super) fn dispatch(&self, prompt: &str, conversation: Option<&ConversationId>) -> Dispatch {
         let options = DispatchOptions::new(
             TaskId::generate(),
-            conversation
-                .cloned()
-                .unwrap_or_else(ConversationId::generate),
+            conversation.cloned().unwrap_or_else(ConversationId::generate),
             self.subject.cwd.clone(),
         );
         Dispatch {
@@ -103,12 +101,7 @@ impl<'a> Bench<'a> {
         let task = dispatch.options.task_id.clone();
         let plugin = Arc::clone(&self.plugin);
         let answer = tokio::spawn(async move { plugin.dispatch(dispatch, sink).await });
-        Running {
-            task,
-            stream,
-            events: Vec::new(),
-            answer,
-        }
+        Running { task, stream, events: Vec::new(), answer }
     }
 
     /// Lets the prompt run that is not over by itself, until it shows something.
@@ -157,11 +150,7 @@ impl Running {
         };
         let answer = soon("the end of a dispatch", all).await?;
         let outcome = answer.map_err(|error| Broken(format!("a dispatch panicked: {error}")))?;
-        let ran = Ran {
-            task: self.task,
-            events: self.events,
-            outcome,
-        };
+        let ran = Ran { task: self.task, events: self.events, outcome };
         ran.check()?;
         Ok(ran)
     }
@@ -211,11 +200,7 @@ impl Ran {
             return broken("a question has no answer, or an answer no question".to_owned());
         }
         if let Ok(result) = &self.outcome {
-            let listed: Vec<&str> = result
-                .tool_calls
-                .iter()
-                .map(|call| call.id.as_str())
-                .collect();
+            let listed: Vec<&str> = result.tool_calls.iter().map(|call| call.id.as_str()).collect();
             if listed != calls {
                 return broken("the calls of the result are not those of the events".to_owned());
             }
@@ -226,10 +211,7 @@ impl Ran {
         let said = self.said();
         let told = match &self.outcome {
             Ok(result) => result.content.as_str(),
-            Err(error) => error
-                .partial
-                .as_ref()
-                .map_or("", |partial| partial.content.as_str()),
+            Err(error) => error.partial.as_ref().map_or("", |partial| partial.content.as_str()),
         };
         if told != said {
             return broken(format!("the events say {said:?}, the end says {told:?}"));
@@ -240,11 +222,7 @@ impl Ran {
     /// The text of the main agent.
     pub(super) fn said(&self) -> String {
         let texts = self.events.iter().filter_map(|event| match event {
-            EventBody::Token {
-                text,
-                parent_id: None,
-                ..
-            } => Some(text.as_str()),
+            EventBody::Token { text, parent_id: None, .. } => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -254,9 +232,7 @@ impl Ran {
     pub(super) fn says(&self, text: &str) -> Result<&DispatchResult, Broken> {
         match &self.outcome {
             Ok(result) if result.content.contains(text) => Ok(result),
-            outcome => Err(Broken(format!(
-                "expected an answer with {text:?}: {outcome:?}"
-            ))),
+            outcome => Err(Broken(format!("expected an answer with {text:?}: {outcome:?}"))),
         }
     }
 }

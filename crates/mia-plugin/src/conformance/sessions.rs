@@ -27,13 +27,7 @@ impl InMemorySessions {
     /// The ids of all sessions, the one written last at the end.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
-        let ids = |state: &State| {
-            state
-                .kept
-                .iter()
-                .map(|(_, r, _)| r.session_id.clone())
-                .collect()
-        };
+        let ids = |state: &State| state.kept.iter().map(|(_, r, _)| r.session_id.clone()).collect();
         ids(&self.state())
     }
 
@@ -83,9 +77,7 @@ impl Sessions for InMemorySessions {
     ) -> BoxFuture<'a, Result<(), SessionsError>> {
         let mut state = self.state();
         state.kept.retain(|(k, ..)| k != key);
-        state
-            .kept
-            .push((key.clone(), record.clone(), Instant::now()));
+        state.kept.push((key.clone(), record.clone(), Instant::now()));
         done(())
     }
 

@@ -18,10 +18,7 @@ pub struct Prompt {
 impl Prompt {
     /// A prompt whose answer holds `says`.
     pub fn new(text: impl Into<String>, says: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            says: says.into(),
-        }
+        Self { text: text.into(), says: says.into() }
     }
 }
 
@@ -52,9 +49,7 @@ pub struct Subject {
 
 impl fmt::Debug for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject")
-            .field("plugin", &self.config.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Subject").field("plugin", &self.config.name).finish_non_exhaustive()
     }
 }
 

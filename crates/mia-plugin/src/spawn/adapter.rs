@@ -102,10 +102,7 @@ pub struct Launch {
 impl Launch {
     /// A launch with these arguments.
     pub fn new<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Self {
-        Self {
-            args: args.into_iter().map(Into::into).collect(),
-            ..Self::default()
-        }
+        Self { args: args.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
     /// Adds one argument.

@@ -41,51 +41,29 @@ pub(super) fn find(
         if configured.components().count() > 1 {
             let path = cwd.join(&configured);
             return match unusable(&path) {
-                None => Ok(Found {
-                    path,
-                    by: "configured",
-                }),
+                None => Ok(Found { path, by: "configured" }),
                 Some((cause, what)) => Err(failure(
                     format!("the configured program {} {what}", path.display()),
                     cause,
-                    format!(
-                        "correct plugins.{}.binary in the configuration",
-                        config.name
-                    ),
+                    format!("correct plugins.{}.binary in the configuration", config.name),
                 )),
             };
         }
     }
-    let name = config
-        .binary
-        .as_deref()
-        .map_or(OsStr::new(program), Path::as_os_str);
+    let name = config.binary.as_deref().map_or(OsStr::new(program), Path::as_os_str);
     let mut searched = Vec::new();
     let mut broken = None;
-    let path = environment
-        .get("PATH")
-        .unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    let folders = std::env::split_paths(path)
-        .map(|folder| (cwd.join(folder), "PATH"))
-        .chain(installed.map(|root| {
-            (
-                root.join(&config.name).join("node_modules").join(".bin"),
-                "installed by mia",
-            )
-        }));
+    let path = environment.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    let folders =
+        std::env::split_paths(path).map(|folder| (cwd.join(folder), "PATH")).chain(installed.map(
+            |root| (root.join(&config.name).join("node_modules").join(".bin"), "installed by mia"),
+        ));
     for (folder, by) in folders {
         let candidate = folder.join(name);
         match unusable(&candidate) {
             None => {
-                let by = if config.binary.is_some() {
-                    "configured"
-                } else {
-                    by
-                };
-                return Ok(Found {
-                    path: candidate,
-                    by,
-                });
+                let by = if config.binary.is_some() { "configured" } else { by };
+                return Ok(Found { path: candidate, by });
             }
             Some((Cause::NotExecutable, what)) => {
                 broken.get_or_insert((candidate.clone(), what));
@@ -95,20 +73,14 @@ pub(super) fn find(
         searched.push(folder.display().to_string());
     }
     let hint = if install.is_empty() {
-        format!(
-            "install {}, or set plugins.{}.binary",
-            name.display(),
-            config.name
-        )
+        format!("install {}, or set plugins.{}.binary", name.display(), config.name)
     } else {
         format!("install it with: {install}")
     };
     let error = match broken {
-        Some((path, what)) => failure(
-            format!("the program {} {what}", path.display()),
-            Cause::NotExecutable,
-            hint,
-        ),
+        Some((path, what)) => {
+            failure(format!("the program {} {what}", path.display()), Cause::NotExecutable, hint)
+        }
         None => failure(
             format!("the program {} is not installed", name.display()),
             Cause::NotInstalled,
@@ -179,14 +151,7 @@ mod tests {
             let environment: Environment = [("PATH", path)].into_iter().collect();
             let installed = self.root.path().join("agents");
             let cwd = Path::new("/");
-            find(
-                &config,
-                "tool",
-                "npm i tool",
-                &environment,
-                Some(&installed),
-                cwd,
-            )
+            find(&config, "tool", "npm i tool", &environment, Some(&installed), cwd)
         }
     }
 

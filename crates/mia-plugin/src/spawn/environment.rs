@@ -79,13 +79,8 @@ pub(super) fn compose(
     let mut withheld = Vec::new();
     for (name, value) in caller.iter() {
         let text = name.to_string_lossy();
-        let asked_for = declared
-            .iter()
-            .any(|pattern| matches_pattern(pattern, &text))
-            || config
-                .pass_env
-                .iter()
-                .any(|pattern| matches_pattern(pattern, &text));
+        let asked_for = declared.iter().any(|pattern| matches_pattern(pattern, &text))
+            || config.pass_env.iter().any(|pattern| matches_pattern(pattern, &text));
         let nesting = NESTING.iter().any(|marker| name == OsStr::new(marker));
         let ours = text.starts_with("MIA_");
         if nesting || ours {
@@ -93,9 +88,7 @@ pub(super) fn compose(
         }
         let wanted = match config.inherit {
             Inherit::AllButSecrets => true,
-            Inherit::Minimal => MINIMAL
-                .iter()
-                .any(|pattern| matches_pattern(pattern, &text)),
+            Inherit::Minimal => MINIMAL.iter().any(|pattern| matches_pattern(pattern, &text)),
         };
         if asked_for || (wanted && !looks_secret(&text)) {
             child.insert(name.to_owned(), value.to_owned());
@@ -108,21 +101,9 @@ pub(super) fn compose(
         // What the caller set for the agent wins over what the adapter would like.
         child.entry(name.clone()).or_insert_with(|| value.clone());
     }
-    child.extend(
-        config
-            .env
-            .iter()
-            .map(|(n, v)| (OsString::from(n), OsString::from(v))),
-    );
-    child.extend(
-        options
-            .iter()
-            .map(|(n, v)| (OsString::from(n), OsString::from(v))),
-    );
-    Composed {
-        variables: child.into_iter().collect(),
-        withheld,
-    }
+    child.extend(config.env.iter().map(|(n, v)| (OsString::from(n), OsString::from(v))));
+    child.extend(options.iter().map(|(n, v)| (OsString::from(n), OsString::from(v))));
+    Composed { variables: child.into_iter().collect(), withheld }
 }
 
 /// True for a name whose value looks like a secret: one of its words is one of ours, or it ends
@@ -132,14 +113,10 @@ fn looks_secret(name: &str) -> bool {
     if HARMLESS.contains(&upper.as_str()) {
         return false;
     }
-    upper
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|word| {
-            SECRET_WORDS.contains(&word)
-                || ["TOKEN", "SECRET", "PASSWORD", "APIKEY"]
-                    .iter()
-                    .any(|end| word.ends_with(end))
-        })
+    upper.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+        SECRET_WORDS.contains(&word)
+            || ["TOKEN", "SECRET", "PASSWORD", "APIKEY"].iter().any(|end| word.ends_with(end))
+    })
 }
 
 /// Compares a name with an exact name or with a prefix that ends in `*`.
@@ -159,11 +136,8 @@ mod tests {
         let caller: Environment = caller.iter().copied().collect();
         let declared = ["ANTHROPIC_API_KEY".to_owned(), "AWS_*".to_owned()];
         let composed = compose(&caller, &declared, config, &[], &BTreeMap::new());
-        let names = composed
-            .variables
-            .iter()
-            .map(|(n, _)| n.to_string_lossy().into_owned())
-            .collect();
+        let names =
+            composed.variables.iter().map(|(n, _)| n.to_string_lossy().into_owned()).collect();
         (names, composed.withheld)
     }
 
@@ -196,56 +170,25 @@ mod tests {
             "SSH_AUTH_SOCK",
         ];
         assert_eq!(names, expected);
-        let kept = [
-            "GITHUB_TOKEN",
-            "MY_PASSWORD",
-            "OPENAI_API_KEY",
-            "npm_config__authtoken",
-        ];
+        let kept = ["GITHUB_TOKEN", "MY_PASSWORD", "OPENAI_API_KEY", "npm_config__authtoken"];
         assert_eq!(withheld, kept);
     }
 
     #[test]
     fn m_013_names_that_look_secret_and_names_that_only_resemble_them() {
-        for name in [
-            "MYSQL_PWD",
-            "SMTP_PASS",
-            "GH_PAT",
-            "PGPASSWORD",
-            "my-api-key",
-            "X_JWT",
-        ] {
+        for name in ["MYSQL_PWD", "SMTP_PASS", "GH_PAT", "PGPASSWORD", "my-api-key", "X_JWT"] {
             assert!(looks_secret(name), "{name}");
         }
-        for name in [
-            "PWD",
-            "OLDPWD",
-            "PATH",
-            "GIT_ASKPASS",
-            "XAUTHORITY",
-            "AUTHOR",
-            "KEYMAP",
-        ] {
+        for name in ["PWD", "OLDPWD", "PATH", "GIT_ASKPASS", "XAUTHORITY", "AUTHOR", "KEYMAP"] {
             assert!(!looks_secret(name), "{name}");
         }
     }
 
     #[test]
     fn m_013_minimal_is_an_allow_list() {
-        let config = PluginConfig {
-            inherit: Inherit::Minimal,
-            ..PluginConfig::new("p")
-        };
+        let config = PluginConfig { inherit: Inherit::Minimal, ..PluginConfig::new("p") };
         let (names, withheld) = composed(&config, &CALLER);
-        assert_eq!(
-            names,
-            [
-                "ANTHROPIC_API_KEY",
-                "AWS_SECRET_ACCESS_KEY",
-                "NO_COLOR",
-                "PATH"
-            ]
-        );
+        assert_eq!(names, ["ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "NO_COLOR", "PATH"]);
         assert!(withheld.is_empty());
     }
 
@@ -257,16 +200,11 @@ mod tests {
             ..PluginConfig::new("p")
         };
         let caller: Environment = CALLER.iter().copied().collect();
-        let call = [
-            ("EDITOR".into(), "adapter".into()),
-            ("X".into(), "adapter".into()),
-        ];
+        let call = [("EDITOR".into(), "adapter".into()), ("X".into(), "adapter".into())];
         let options = [("X".to_owned(), "option".to_owned())].into();
         let all = compose(&caller, &[], &config, &call, &options).variables;
         let value = |n: &str| {
-            all.iter()
-                .find(|(name, _)| name == n)
-                .map(|(_, v)| v.to_string_lossy().into_owned())
+            all.iter().find(|(name, _)| name == n).map(|(_, v)| v.to_string_lossy().into_owned())
         };
         assert_eq!(value("GITHUB_TOKEN").as_deref(), Some("canary"));
         assert_eq!(value("EDITOR").as_deref(), Some("true"));

@@ -39,20 +39,14 @@ pub(super) fn cut_error(plugin: &str, program: &str, max_line: usize, cut: Cut) 
         Cut::Expired(phase, limit) => {
             let limit = limit.as_secs_f64();
             let (message, key) = match phase {
-                Phase::Stall => (
-                    format!("{program} was silent for {limit} s"),
-                    "stall_timeout",
-                ),
+                Phase::Stall => (format!("{program} was silent for {limit} s"), "stall_timeout"),
                 Phase::Tool => (
                     format!(
                         "{program} was silent for {limit} s while a tool or a question was open"
                     ),
                     "tool_timeout",
                 ),
-                _ => (
-                    format!("{program} had not answered after {limit} s"),
-                    "timeout",
-                ),
+                _ => (format!("{program} had not answered after {limit} s"), "timeout"),
             };
             error(ErrorCode::Timeout, message)
                 .with_phase(phase)
@@ -87,28 +81,22 @@ pub(super) fn spawn_failure(plugin: &str, install: &str, error: &SpawnError) -> 
             Some(Cause::WorkingDirectory),
             "choose a working directory that exists and may be entered".to_owned(),
         ),
-        SpawnError::NulByte { .. } | SpawnError::InvalidVariableName { .. } => (
-            None,
-            format!("correct args and env of plugins.{plugin} and of the call"),
-        ),
-        SpawnError::ArgumentListTooLong { .. } => (
-            None,
-            "shorten the arguments, or the environment that mia was started with".to_owned(),
-        ),
-        SpawnError::TooManyFiles | SpawnError::TooManyProcesses | SpawnError::Pipes(_) => (
-            None,
-            "let fewer tasks run at once, or raise the system's limit".to_owned(),
-        ),
+        SpawnError::NulByte { .. } | SpawnError::InvalidVariableName { .. } => {
+            (None, format!("correct args and env of plugins.{plugin} and of the call"))
+        }
+        SpawnError::ArgumentListTooLong { .. } => {
+            (None, "shorten the arguments, or the environment that mia was started with".to_owned())
+        }
+        SpawnError::TooManyFiles | SpawnError::TooManyProcesses | SpawnError::Pipes(_) => {
+            (None, "let fewer tasks run at once, or raise the system's limit".to_owned())
+        }
         SpawnError::Supervisor(_) => (None, "try again".to_owned()),
         SpawnError::Other { .. } => (None, "try to run it by hand".to_owned()),
     };
-    let mut failure = PluginError::new(
-        ErrorCode::SpawnFailure,
-        plugin,
-        format!("could not {error}"),
-    )
-    .with_phase(Phase::Start)
-    .with_hint(hint);
+    let mut failure =
+        PluginError::new(ErrorCode::SpawnFailure, plugin, format!("could not {error}"))
+            .with_phase(Phase::Start)
+            .with_hint(hint);
     failure.cause = cause;
     failure
 }

@@ -17,10 +17,7 @@ pub(super) struct Ended {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
     /// Answered; perhaps with a warning about the exit.
-    Answered {
-        stop_reason: StopReason,
-        warning: Option<String>,
-    },
+    Answered { stop_reason: StopReason, warning: Option<String> },
     /// Failed.
     Failed(Box<PluginError>),
     /// The session is unknown to the agent.
@@ -39,10 +36,7 @@ pub(super) fn judge(
         Some(Terminal::Complete(stop_reason)) => {
             let warning = (!ended.by_us && ended.code != Some(0))
                 .then(|| format!("{program} answered, and then {}", manner(ended)));
-            Verdict::Answered {
-                stop_reason,
-                warning,
-            }
+            Verdict::Answered { stop_reason, warning }
         }
         Some(Terminal::Failed(mut error)) => {
             fill(&mut error, ended, stderr);
@@ -88,11 +82,7 @@ mod tests {
         [(Some(0), None), (Some(3), None), (None, Some(9))];
 
     fn ended((code, signal): (Option<i32>, Option<i32>)) -> Ended {
-        Ended {
-            code,
-            signal,
-            by_us: false,
-        }
+        Ended { code, signal, by_us: false }
     }
 
     #[test]

@@ -127,8 +127,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         for question in self.out.take_questions() {
             // An agent that has said its last word or is being ended gets no answers.
             if self.stage == Stage::Running {
-                self.pending
-                    .push_back(EventBody::Permission(question.clone()));
+                self.pending.push_back(EventBody::Permission(question.clone()));
                 if let Some(refused) = self.questions.ask(question, &*self.start.permissions) {
                     self.answered(refused);
                 }
@@ -136,15 +135,13 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         }
         for id in self.out.take_withdrawn() {
             let resolution = self.questions.withdraw(&id);
-            self.pending
-                .extend(resolution.map(EventBody::PermissionResolved));
+            self.pending.extend(resolution.map(EventBody::PermissionResolved));
         }
         self.record().await;
         let over = self.out.terminal().is_some() || self.exit.is_some();
         if over || self.stage != Stage::Running {
             let withdrawn = self.questions.end();
-            self.pending
-                .extend(withdrawn.into_iter().map(EventBody::PermissionResolved));
+            self.pending.extend(withdrawn.into_iter().map(EventBody::PermissionResolved));
         }
         if self.unread {
             self.pending.clear();
@@ -165,10 +162,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         }
         self.recorded.clone_from(&said.session_id);
         if let Some(session_id) = said.session_id.clone() {
-            let record = SessionRecord {
-                session_id,
-                state: said.session_state.clone(),
-            };
+            let record = SessionRecord { session_id, state: said.session_state.clone() };
             let _ = self.start.sessions.put(self.start.key, &record).await;
         }
     }
@@ -178,8 +172,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         let reading = self.pending.is_empty();
         self.watch.counted(bytes, now);
         self.watch.reading(reading, now);
-        self.watch
-            .open(self.out.has_open_tools() || !self.questions.is_empty(), now);
+        self.watch.open(self.out.has_open_tools() || !self.questions.is_empty(), now);
         if self.stage == Stage::Running {
             if self.out.terminal().is_none() && self.exit.is_none() {
                 if self.cut.is_none()
@@ -230,11 +223,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         let reading = self.pending.is_empty();
         self.drain.reading(reading, now);
         let all_read = !self.stdout_open && !self.stderr_open;
-        if reading && (all_read || self.drain.is_over(now)) {
-            Next::Over
-        } else {
-            self.wait()
-        }
+        if reading && (all_read || self.drain.is_over(now)) { Next::Over } else { self.wait() }
     }
 
     fn wait(&self) -> Next {
@@ -316,11 +305,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
 
     /// The child and all that it left were ended.
     pub(super) fn ended(&mut self, report: KillReport) {
-        let KillReport {
-            ended_by,
-            exit,
-            leftover,
-        } = report;
+        let KillReport { ended_by, exit, leftover } = report;
         self.exit = self.exit.or(exit);
         if self.cut.is_none() && ended_by != KillStep::AlreadyGone {
             self.leftover("ended the agent, which ran on after its last word".to_owned());
@@ -329,21 +314,17 @@ impl<'a, A: CliAdapter> Life<'a, A> {
             1.. if self.cut.is_some() => {}
             0 => {}
             1 => self.leftover("ended 1 process that the agent had left running".to_owned()),
-            n => self.leftover(format!(
-                "ended {n} processes that the agent had left running"
-            )),
+            n => self.leftover(format!("ended {n} processes that the agent had left running")),
         }
         if leftover.survivors > 0 {
             let count = leftover.survivors;
-            self.out
-                .warn(format!("{count} processes of the agent could not be ended"));
+            self.out.warn(format!("{count} processes of the agent could not be ended"));
         }
         self.gone();
     }
 
     fn leftover(&mut self, message: String) {
-        self.pending
-            .push_back(EventBody::notice(NoticeKind::Leftover, message));
+        self.pending.push_back(EventBody::notice(NoticeKind::Leftover, message));
     }
 
     /// The supervisor was killed, and all of the child with it.

@@ -150,11 +150,7 @@ impl Out {
     }
 
     fn retell(&mut self, at: usize, text: &str) {
-        let told = self
-            .said
-            .content
-            .get(self.message_start..)
-            .unwrap_or_default();
+        let told = self.said.content.get(self.message_start..).unwrap_or_default();
         let rest = told.get(at..).unwrap_or_default();
         if rest.starts_with(text) {
             self.retold = Some(at + text.len());
@@ -199,11 +195,8 @@ impl Out {
             self.warn("the answer is over 64 MiB: the result holds only its beginning");
         }
         self.visible = true;
-        if let Some(EventBody::Token {
-            text: last,
-            parent_id: None,
-            raw: None,
-        }) = self.events.last_mut()
+        if let Some(EventBody::Token { text: last, parent_id: None, raw: None }) =
+            self.events.last_mut()
         {
             last.push_str(text);
         } else {
@@ -215,11 +208,7 @@ impl Out {
     pub fn sub_agent_token(&mut self, parent: &str, text: &str) {
         if !text.is_empty() {
             let (text, parent_id) = (text.to_owned(), Some(parent.to_owned()));
-            self.push(EventBody::Token {
-                text,
-                parent_id,
-                raw: None,
-            });
+            self.push(EventBody::Token { text, parent_id, raw: None });
         }
     }
 
@@ -227,11 +216,7 @@ impl Out {
     pub fn thought(&mut self, text: &str, parent: Option<&str>) {
         if !text.is_empty() {
             let (text, parent_id) = (text.to_owned(), parent.map(str::to_owned));
-            self.push(EventBody::Thought {
-                text,
-                parent_id,
-                raw: None,
-            });
+            self.push(EventBody::Thought { text, parent_id, raw: None });
         }
     }
 
@@ -251,13 +236,9 @@ impl Out {
             return;
         }
         if self.open_tools.len() < TOOL_CALLS {
-            self.open_tools
-                .insert(call.id.clone(), (call.name.clone(), Instant::now()));
+            self.open_tools.insert(call.id.clone(), (call.name.clone(), Instant::now()));
         }
-        if matches!(
-            call.kind,
-            ToolKind::Edit | ToolKind::Delete | ToolKind::Move
-        ) {
+        if matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move) {
             for location in &call.locations {
                 if self.said.files_changed.len() < TOOL_CALLS {
                     self.said.files_changed.insert(location.path.clone());
@@ -266,9 +247,7 @@ impl Out {
         }
         if self.said.tool_calls.len() < TOOL_CALLS {
             let mut kept = call.clone();
-            self.input_kept = self
-                .input_kept
-                .saturating_add(weight::of_value(&kept.input));
+            self.input_kept = self.input_kept.saturating_add(weight::of_value(&kept.input));
             if self.input_kept > TOOL_INPUT {
                 kept.input = Value::Null;
                 kept.raw = None;
@@ -352,11 +331,7 @@ impl Out {
         if self.said.session_id.as_deref() != Some(id) {
             self.said.session_id = Some(id.to_owned());
         }
-        if self
-            .expected_session
-            .as_deref()
-            .is_some_and(|expected| expected != id)
-        {
+        if self.expected_session.as_deref().is_some_and(|expected| expected != id) {
             self.stale_session("it answered in another session");
         }
     }
@@ -526,11 +501,7 @@ impl Out {
 /// The beginning of a foreign text, without what a terminal would take for a command.
 fn shown(text: &str) -> String {
     let harmless = |c: char| {
-        if c.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            c
-        }
+        if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
     };
     text.chars().take(120).map(harmless).collect()
 }
@@ -540,10 +511,7 @@ fn floor_char_boundary(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }
-    (0..=at)
-        .rev()
-        .find(|i| text.is_char_boundary(*i))
-        .unwrap_or(0)
+    (0..=at).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -551,11 +519,7 @@ mod tests {
     use super::*;
 
     fn call(id: &str) -> ToolCallInfo {
-        ToolCallInfo {
-            id: id.into(),
-            name: format!("tool-{id}"),
-            ..ToolCallInfo::default()
-        }
+        ToolCallInfo { id: id.into(), name: format!("tool-{id}"), ..ToolCallInfo::default() }
     }
 
     #[tokio::test]
@@ -575,18 +539,8 @@ mod tests {
             })
             .collect();
         let expected = vec![
-            (
-                "2".to_owned(),
-                "tool-2".to_owned(),
-                "second".to_owned(),
-                false,
-            ),
-            (
-                "1".to_owned(),
-                "tool-1".to_owned(),
-                "first".to_owned(),
-                true,
-            ),
+            ("2".to_owned(), "tool-2".to_owned(), "second".to_owned(), false),
+            ("1".to_owned(), "tool-1".to_owned(), "first".to_owned(), true),
         ];
         assert_eq!(names, expected);
     }
@@ -612,11 +566,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_that_is_told_again_is_not_doubled() {
-        for second in [
-            vec!["one two three"],
-            vec!["o", "ne ", "two ", "three"],
-            vec!["one two", " three"],
-        ] {
+        for second in
+            [vec!["one two three"], vec!["o", "ne ", "two ", "three"], vec!["one two", " three"]]
+        {
             let mut out = Out::new("p");
             out.token("before ");
             out.begin_message();
@@ -670,10 +622,7 @@ mod tests {
         out.token("three");
         out.complete(StopReason::EndTurn);
         assert_eq!(out.content(), "before three");
-        let notices = out
-            .take_events()
-            .into_iter()
-            .filter(|e| e.kind() == "notice");
+        let notices = out.take_events().into_iter().filter(|e| e.kind() == "notice");
         assert_eq!(notices.count(), 1);
     }
 
@@ -695,12 +644,7 @@ mod tests {
             let input = Value::from("x".repeat(TOOL_INPUT / 2 - 100));
             out.tool_call(ToolCallInfo { input, ..call(id) });
         }
-        let kept = out
-            .said
-            .tool_calls
-            .iter()
-            .filter(|call| !call.input.is_null())
-            .count();
+        let kept = out.said.tool_calls.iter().filter(|call| !call.input.is_null()).count();
         assert_eq!((out.said.tool_calls.len(), kept), (3, 2));
         assert_eq!(out.take_events().len(), 3);
     }
@@ -711,9 +655,7 @@ mod tests {
         let long = "ü".repeat(TOOL_OUTPUT);
         out.tool_result("x", &format!("a{long}"), false);
         let events = out.take_events();
-        let Some(EventBody::ToolResult(result)) = events.first() else {
-            panic!("no result")
-        };
+        let Some(EventBody::ToolResult(result)) = events.first() else { panic!("no result") };
         assert!(result.truncated);
         assert_eq!(result.output.len(), TOOL_OUTPUT - 1);
     }
@@ -726,9 +668,7 @@ mod tests {
         }
         assert_eq!(out.take_events().len(), 3);
         out.noise_total();
-        let EventBody::Notice { message, .. } = &out.take_events()[0] else {
-            panic!("no notice")
-        };
+        let EventBody::Notice { message, .. } = &out.take_events()[0] else { panic!("no notice") };
         assert!(message.contains("10 lines"), "{message}");
     }
 
@@ -737,9 +677,6 @@ mod tests {
         let mut out = Out::new("p");
         out.complete(StopReason::EndTurn);
         out.fail(PluginError::new(ErrorCode::Unknown, "p", "late"));
-        assert_eq!(
-            out.terminal(),
-            Some(&Terminal::Complete(StopReason::EndTurn))
-        );
+        assert_eq!(out.terminal(), Some(&Terminal::Complete(StopReason::EndTurn)));
     }
 }

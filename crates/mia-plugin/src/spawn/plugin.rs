@@ -45,9 +45,7 @@ pub(super) struct Ready {
 
 impl<A> fmt::Debug for SpawnPlugin<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpawnPlugin")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("SpawnPlugin").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -55,12 +53,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
     /// A plugin of that name and version around an adapter. The name is also the program's, unless
     /// the adapter's profile says another.
     pub fn new(name: impl Into<String>, version: impl Into<String>, adapter: A) -> Self {
-        Self {
-            name: name.into(),
-            version: version.into(),
-            adapter,
-            ready: OnceLock::new(),
-        }
+        Self { name: name.into(), version: version.into(), adapter, ready: OnceLock::new() }
     }
 }
 
@@ -93,14 +86,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         cwd: &Path,
     ) -> Result<Found, PluginError> {
         let installed = ready.services.installed_agents.as_deref();
-        binary::find(
-            &ready.config,
-            &profile.program,
-            &profile.install,
-            environment,
-            installed,
-            cwd,
-        )
+        binary::find(&ready.config, &profile.program, &profile.install, environment, installed, cwd)
     }
 
     /// Answers, with a second try in a fresh session where the agent has lost its own (M-18).
@@ -131,17 +117,10 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                 None
             } else {
                 let (conversation, task) = (&options.conversation_id, &options.task_id);
-                sessions
-                    .recap(conversation, task)
-                    .await
-                    .map_err(store_error)?
+                sessions.recap(conversation, task).await.map_err(store_error)?
             };
-            let prompt = prompt::compose(
-                &dispatch.prompt,
-                &dispatch.context,
-                options,
-                recap.as_deref(),
-            );
+            let prompt =
+                prompt::compose(&dispatch.prompt, &dispatch.context, options, recap.as_deref());
             let mut adapter = self.adapter.clone();
             let launch = adapter.build_args(&Call {
                 prompt: &prompt,
@@ -178,11 +157,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
             };
             let ran = run(spec, start).await?;
             match conclude(&self.name, &profile.program, ready.config.max_line, ran) {
-                Outcome::Answered {
-                    said,
-                    stop_reason,
-                    record,
-                } => {
+                Outcome::Answered { said, stop_reason, record } => {
                     if let Some(record) = record {
                         sessions.put(&key, &record).await.map_err(store_error)?;
                     }
@@ -198,10 +173,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                         model: said.model,
                         cost_usd: said.cost_usd,
                         stop_reason,
-                        attempts: vec![Attempt {
-                            plugin: self.name.clone(),
-                            error: None,
-                        }],
+                        attempts: vec![Attempt { plugin: self.name.clone(), error: None }],
                         files_changed: said.files_changed.into_iter().collect(),
                         context_reset,
                         warnings: said.warnings,
@@ -221,11 +193,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                     }
                     return Err(*error);
                 }
-                Outcome::Stale {
-                    message,
-                    error,
-                    visible,
-                } => {
+                Outcome::Stale { message, error, visible } => {
                     sessions.remove(&key).await.map_err(store_error)?;
                     if session.take().is_none() || visible {
                         return Err(*error);
@@ -247,9 +215,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
             _ => ready.config.stall_timeout,
         };
         Limits {
-            total: timeout_ms
-                .map(Duration::from_millis)
-                .or(ready.config.timeout),
+            total: timeout_ms.map(Duration::from_millis).or(ready.config.timeout),
             stall,
             tool: ready.config.tool_timeout,
         }
@@ -313,19 +279,13 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
     ) -> BoxFuture<'_, Result<(), PluginError>> {
         Box::pin(async move {
             let slots = Slots::new(&self.name, config.max_concurrency);
-            self.ready
-                .set(Ready {
-                    config,
-                    services,
-                    slots,
-                })
-                .map_err(|_| {
-                    PluginError::new(
-                        ErrorCode::Unknown,
-                        &self.name,
-                        "the plugin was initialized a second time",
-                    )
-                })
+            self.ready.set(Ready { config, services, slots }).map_err(|_| {
+                PluginError::new(
+                    ErrorCode::Unknown,
+                    &self.name,
+                    "the plugin was initialized a second time",
+                )
+            })
         })
     }
 
@@ -350,8 +310,7 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
         cwd: &Path,
     ) -> Result<Option<PathBuf>, PluginError> {
         let ready = self.ready()?;
-        self.find(ready, &self.profile(), environment, cwd)
-            .map(|found| Some(found.path))
+        self.find(ready, &self.profile(), environment, cwd).map(|found| Some(found.path))
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
@@ -380,9 +339,7 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
         Box::pin(async move {
             let sessions = &self.ready()?.services.sessions;
             let record = sessions.latest(&self.name, conversation).await;
-            Ok(record
-                .map_err(|e| self.store_error(&e))?
-                .map(|r| r.session_id))
+            Ok(record.map_err(|e| self.store_error(&e))?.map(|r| r.session_id))
         })
     }
 
@@ -412,12 +369,7 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
     fn cleanup(&self, max_age: Duration) -> BoxFuture<'_, usize> {
         Box::pin(async move {
             let Ok(ready) = self.ready() else { return 0 };
-            ready
-                .services
-                .sessions
-                .remove_older(&self.name, max_age)
-                .await
-                .unwrap_or(0)
+            ready.services.sessions.remove_older(&self.name, max_age).await.unwrap_or(0)
         })
     }
 }

@@ -31,18 +31,10 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
         cwd: PathBuf::from("/"),
         stdin: Stdin::Null,
     };
-    let mut probe = Probe {
-        binary: Some(found.path.clone()),
-        found_by: Some(found.by),
-        ..Probe::default()
-    };
+    let mut probe =
+        Probe { binary: Some(found.path.clone()), found_by: Some(found.by), ..Probe::default() };
     let told = async {
-        let child = ready
-            .services
-            .supervisor
-            .spawn(spec)
-            .await
-            .map_err(|e| e.to_string())?;
+        let child = ready.services.supervisor.spawn(spec).await.map_err(|e| e.to_string())?;
         said_by(child).await
     };
     match tokio::time::timeout(LIMIT, told).await {
@@ -51,16 +43,11 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
         }
         Ok(Err(problem)) => {
             let arguments = profile.version_args.join(" ");
-            probe.problem = Some(format!(
-                "{} {arguments} failed: {problem}",
-                found.path.display()
-            ));
+            probe.problem = Some(format!("{} {arguments} failed: {problem}", found.path.display()));
         }
         Err(_) => {
-            probe.problem = Some(format!(
-                "{} did not tell its version in 5 s",
-                found.path.display()
-            ));
+            probe.problem =
+                Some(format!("{} did not tell its version in 5 s", found.path.display()));
         }
     }
     probe
@@ -68,12 +55,7 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
 
 /// What a child prints until it exits well. Both its pipes are drained (M-12).
 async fn said_by(child: Child) -> Result<String, String> {
-    let Child {
-        mut stdout,
-        mut stderr,
-        process,
-        stdin: _,
-    } = child;
+    let Child { mut stdout, mut stderr, process, stdin: _ } = child;
     let mut text = Vec::new();
     let mut tail = StderrTail::new(0);
     let mut read = async || {

@@ -37,11 +37,7 @@ impl Questions {
     ) -> Option<Answer> {
         let (id, title) = (question.id.clone(), question.title.clone());
         if self.open.len() >= OPEN || self.open.contains_key(&id) {
-            let resolution = PermissionResolution {
-                id,
-                option_id: None,
-                by: ResolvedBy::Policy,
-            };
+            let resolution = PermissionResolution { id, option_id: None, by: ResolvedBy::Policy };
             return Some(Answer { title, resolution });
         }
         let (keep, withdrawn) = oneshot::channel::<()>();
@@ -78,10 +74,7 @@ impl Questions {
     /// Nobody waits for any of them any more.
     pub(super) fn end(&mut self) -> Vec<PermissionResolution> {
         self.asked.clear();
-        std::mem::take(&mut self.open)
-            .into_keys()
-            .map(ended)
-            .collect()
+        std::mem::take(&mut self.open).into_keys().map(ended).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -90,9 +83,5 @@ impl Questions {
 }
 
 fn ended(id: String) -> PermissionResolution {
-    PermissionResolution {
-        id,
-        option_id: None,
-        by: ResolvedBy::End,
-    }
+    PermissionResolution { id, option_id: None, by: ResolvedBy::End }
 }

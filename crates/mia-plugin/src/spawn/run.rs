@@ -43,13 +43,8 @@ pub(super) async fn run<A: CliAdapter>(
     let mut abort = start.abort.clone();
     let mut tail = StderrTail::new(start.stderr_tail);
     let mut life = Life::new(start);
-    let aborted = |out| Ran {
-        out,
-        exit: None,
-        by_us: true,
-        cut: Some(Cut::Aborted),
-        stderr: String::new(),
-    };
+    let aborted =
+        |out| Ran { out, exit: None, by_us: true, cut: Some(Cut::Aborted), stderr: String::new() };
     if *abort.borrow() > 0 {
         return Ok(aborted(life.out));
     }
@@ -71,12 +66,7 @@ pub(super) async fn run<A: CliAdapter>(
             return Err(error.with_phase(Phase::Start));
         }
     };
-    let Child {
-        stdin,
-        stdout,
-        mut stderr,
-        process,
-    } = child;
+    let Child { stdin, stdout, mut stderr, process } = child;
     let mut lines = LineReader::new(stdout, max_line);
     life.stdin.open(stdin);
     let mut aborts = 0;
@@ -141,25 +131,10 @@ pub(super) async fn run<A: CliAdapter>(
     drop(ending);
 
     let stderr = tail.text();
-    let Life {
-        start,
-        mut out,
-        exit,
-        by_us,
-        mut cut,
-        unread,
-        ..
-    } = life;
+    let Life { start, mut out, exit, by_us, mut cut, unread, .. } = life;
     if out.terminal().is_none() && cut.is_none() {
-        let status = exit.unwrap_or(ExitStatus {
-            code: None,
-            signal: None,
-        });
-        let exit = Exit {
-            code: status.code,
-            signal: status.signal,
-            stderr: &stderr,
-        };
+        let status = exit.unwrap_or(ExitStatus { code: None, signal: None });
+        let exit = Exit { code: status.code, signal: status.signal, stderr: &stderr };
         let mut adapter = start.adapter;
         adapter.on_exit(&exit, &mut out);
         // Somebody asked for the end of what ended by itself, and it had not answered.
@@ -177,13 +152,7 @@ pub(super) async fn run<A: CliAdapter>(
     if keep_background && cut.is_none() {
         process.release();
     }
-    Ok(Ran {
-        out,
-        exit,
-        by_us,
-        cut,
-        stderr,
-    })
+    Ok(Ran { out, exit, by_us, cut, stderr })
 }
 
 /// Ends a child that is just being started, and waits until it is gone: who asked for the end may

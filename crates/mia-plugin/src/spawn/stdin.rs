@@ -25,22 +25,13 @@ pub(super) struct ToStdin {
 impl ToStdin {
     /// What the child's stdin has to be for this launch.
     pub(super) fn wanted(launch: &Launch) -> Stdin {
-        if launch.dialogue || !launch.stdin.is_empty() {
-            Stdin::Piped
-        } else {
-            Stdin::Null
-        }
+        if launch.dialogue || !launch.stdin.is_empty() { Stdin::Piped } else { Stdin::Null }
     }
 
     /// Begins with these bytes.
     pub(super) fn new(first: Vec<u8>) -> Self {
         let limit = first.len().saturating_add(WAITING);
-        Self {
-            pipe: None,
-            waiting: first,
-            written: 0,
-            limit,
-        }
+        Self { pipe: None, waiting: first, written: 0, limit }
     }
 
     /// The child is there.

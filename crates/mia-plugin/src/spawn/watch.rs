@@ -34,14 +34,7 @@ pub(super) struct Watch {
 impl Watch {
     /// For an attempt that begins `now`, of a dispatch that began earlier.
     pub(super) fn new(limits: Limits, started: Instant, now: Instant) -> Self {
-        Self {
-            limits,
-            started,
-            quiet_since: now,
-            bytes: 0,
-            reading: true,
-            open: false,
-        }
+        Self { limits, started, quiet_since: now, bytes: 0, reading: true, open: false }
     }
 
     /// So many bytes of stdout came so far, of lines that are not complete too.
@@ -93,16 +86,12 @@ impl Watch {
 
     /// When the limit for everything runs out.
     pub(super) fn total(&self) -> Option<Instant> {
-        self.limits
-            .total
-            .and_then(|limit| self.started.checked_add(limit))
+        self.limits.total.and_then(|limit| self.started.checked_add(limit))
     }
 
     /// The limit that has run out, if one has.
     pub(super) fn expired(&self, now: Instant) -> Option<Phase> {
-        self.deadline()
-            .filter(|(at, _)| *at <= now)
-            .map(|(_, phase)| phase)
+        self.deadline().filter(|(at, _)| *at <= now).map(|(_, phase)| phase)
     }
 
     /// The limit of that phase, for the message.
@@ -126,10 +115,7 @@ pub(super) struct Countdown {
 
 impl Countdown {
     pub(super) fn new(time: Duration) -> Self {
-        Self {
-            left: time,
-            since: None,
-        }
+        Self { left: time, since: None }
     }
 
     /// From now on we read, or we don't.
@@ -137,9 +123,7 @@ impl Countdown {
         if reading {
             self.since.get_or_insert(now);
         } else if let Some(since) = self.since.take() {
-            self.left = self
-                .left
-                .saturating_sub(now.saturating_duration_since(since));
+            self.left = self.left.saturating_sub(now.saturating_duration_since(since));
         }
     }
 
@@ -162,11 +146,7 @@ mod tests {
     fn watch(total: u32, stall: u32, tool: u32) -> (Watch, Instant) {
         let start = Instant::now();
         let seconds = |n: u32| (n > 0).then(|| SECOND * n);
-        let limits = Limits {
-            total: seconds(total),
-            stall: seconds(stall),
-            tool: seconds(tool),
-        };
+        let limits = Limits { total: seconds(total), stall: seconds(stall), tool: seconds(tool) };
         (Watch::new(limits, start, start), start)
     }
 
@@ -178,10 +158,7 @@ mod tests {
             assert_eq!(watch.expired(now), None);
             watch.heard(now);
         }
-        assert_eq!(
-            watch.expired(start + SECOND * (99 * 9 + 10)),
-            Some(Phase::Stall)
-        );
+        assert_eq!(watch.expired(start + SECOND * (99 * 9 + 10)), Some(Phase::Stall));
     }
 
     #[test]
@@ -219,11 +196,7 @@ mod tests {
     #[test]
     fn m_019_a_second_attempt_has_its_own_silence_and_the_same_total() {
         let start = Instant::now();
-        let limits = Limits {
-            total: Some(SECOND * 15),
-            stall: Some(SECOND * 10),
-            tool: None,
-        };
+        let limits = Limits { total: Some(SECOND * 15), stall: Some(SECOND * 10), tool: None };
         let watch = Watch::new(limits, start, start + SECOND * 9);
         assert_eq!(watch.expired(start + SECOND * 14), None);
         assert_eq!(watch.expired(start + SECOND * 15), Some(Phase::Total));

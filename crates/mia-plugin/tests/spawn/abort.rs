@@ -25,10 +25,7 @@ async fn m_024_an_abort_keeps_text_usage_and_session_and_is_answered_when_all_is
     assert_eq!(world.plugin.running_task_count(), 0);
     let ran = running.end().await;
     let error = ran.error();
-    assert_eq!(
-        (error.code, error.cause),
-        (ErrorCode::Aborted, Some(Cause::Requested))
-    );
+    assert_eq!((error.code, error.cause), (ErrorCode::Aborted, Some(Cause::Requested)));
     let partial = error.partial.as_ref().unwrap();
     assert_eq!(partial.content, "half an ans");
     assert_eq!(partial.usage.as_ref().unwrap().output_tokens, 4);
@@ -55,9 +52,7 @@ async fn m_024_a_late_abort_changes_nothing_in_the_next_task() {
     assert_eq!(world.run(dispatch).await.content(), "a");
     let mut next = world.dispatch("y");
     next.options.conversation_id = mia_api::ConversationId::generate();
-    world
-        .cli
-        .script(&[&text("b"), "wait-file go\n", DONE].concat());
+    world.cli.script(&[&text("b"), "wait-file go\n", DONE].concat());
     let mut running = world.start(next);
     running.until_said("b").await;
     world.plugin.abort(&task).await;
@@ -68,27 +63,14 @@ async fn m_024_a_late_abort_changes_nothing_in_the_next_task() {
 #[tokio::test]
 async fn m_024_an_abort_after_the_last_word_leaves_the_answer() {
     // Its stdin is closed once we have heard its last word; then it would take long to leave.
-    let toy = Toy {
-        dialogue: true,
-        ..Toy::default()
-    };
-    let script = [
-        "ignore TERM\n",
-        &text("a"),
-        DONE,
-        "read-stdin\ntouch heard\nhang",
-    ]
-    .concat();
+    let toy = Toy { dialogue: true, ..Toy::default() };
+    let script = ["ignore TERM\n", &text("a"), DONE, "read-stdin\ntouch heard\nhang"].concat();
     let world = World::with(toy, &script, |_| {}).await;
     let running = world.start(world.dispatch("x"));
     world.made("heard").await;
     let began = Instant::now();
     world.plugin.abort(&running.task).await;
-    assert!(
-        began.elapsed() < Duration::from_secs(4),
-        "an abort hurries: {:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(4), "an abort hurries: {:?}", began.elapsed());
     assert_eq!(world.alive(), []);
     assert_eq!(running.end().await.content(), "a");
 }
@@ -114,19 +96,8 @@ async fn m_024_an_abort_before_anything_was_started_starts_nothing() {
 
 #[tokio::test]
 async fn m_024_the_polite_way_by_stdin() {
-    let toy = Toy {
-        dialogue: true,
-        interrupt: Interrupt::Written,
-        ..Toy::default()
-    };
-    let script = [
-        "read-line\n",
-        &text("a"),
-        "read-until interrupt\n",
-        &usage(),
-        &text("b"),
-        DONE,
-    ];
+    let toy = Toy { dialogue: true, interrupt: Interrupt::Written, ..Toy::default() };
+    let script = ["read-line\n", &text("a"), "read-until interrupt\n", &usage(), &text("b"), DONE];
     let world = World::with(toy, &script.concat(), |_| {}).await;
     let mut running = world.start(world.dispatch("p\n"));
     running.until_said("a").await;
@@ -134,18 +105,12 @@ async fn m_024_the_polite_way_by_stdin() {
     let ran = running.end().await;
     assert_eq!(ran.code(), Some(ErrorCode::Aborted));
     let partial = ran.error().partial.as_ref().unwrap();
-    assert_eq!(
-        (partial.content.as_str(), partial.usage.is_some()),
-        ("ab", true)
-    );
+    assert_eq!((partial.content.as_str(), partial.usage.is_some()), ("ab", true));
 }
 
 #[tokio::test]
 async fn m_024_the_polite_way_by_sigint() {
-    let toy = Toy {
-        interrupt: Interrupt::Signal,
-        ..Toy::default()
-    };
+    let toy = Toy { interrupt: Interrupt::Signal, ..Toy::default() };
     // TERM would not end it, and KILL comes only after 8 s.
     let script = ["ignore TERM\n", &text("a"), "hang"].concat();
     let world = World::with(toy, &script, |_| {}).await;
@@ -153,22 +118,14 @@ async fn m_024_the_polite_way_by_sigint() {
     running.until_said("a").await;
     let began = Instant::now();
     world.plugin.abort(&running.task.clone()).await;
-    assert!(
-        began.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     assert_eq!(running.end().await.code(), Some(ErrorCode::Aborted));
 }
 
 #[tokio::test]
 async fn m_024_what_is_deaf_to_politeness_is_ended_otherwise() {
     for interrupt in [Interrupt::Written, Interrupt::Signal] {
-        let toy = Toy {
-            dialogue: true,
-            interrupt,
-            ..Toy::default()
-        };
+        let toy = Toy { dialogue: true, interrupt, ..Toy::default() };
         let script = ["ignore INT\nread-line\n", &text("a"), "hang"].concat();
         let world = World::with(toy, &script, |_| {}).await;
         let mut running = world.start(world.dispatch("p\n"));
@@ -181,18 +138,9 @@ async fn m_024_what_is_deaf_to_politeness_is_ended_otherwise() {
 
 #[tokio::test]
 async fn m_024_a_second_abort_hurries() {
-    let toy = Toy {
-        dialogue: true,
-        interrupt: Interrupt::Written,
-        ..Toy::default()
-    };
-    let script = [
-        "ignore TERM\nread-line\n",
-        &text("a"),
-        "read-until interrupt\n",
-        &text("b"),
-        "hang",
-    ];
+    let toy = Toy { dialogue: true, interrupt: Interrupt::Written, ..Toy::default() };
+    let script =
+        ["ignore TERM\nread-line\n", &text("a"), "read-until interrupt\n", &text("b"), "hang"];
     let world = World::with(toy, &script.concat(), |_| {}).await;
     let mut running = world.start(world.dispatch("p\n"));
     running.until_said("a").await;
@@ -205,11 +153,7 @@ async fn m_024_a_second_abort_hurries() {
     running.until_said("b").await;
     let began = Instant::now();
     world.plugin.abort(&task).await;
-    assert!(
-        began.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     first.await.unwrap();
     running.end().await.outcome.unwrap_err();
 }
@@ -219,9 +163,7 @@ async fn m_024_an_abort_is_answered_though_nobody_reads_the_events() {
     let world = World::new("repeat 2000000000 {\"t\":\"text\",\"x\":\"{i} \"}\n").await;
     let running = world.start(world.dispatch("x"));
     world.stuck().await;
-    tokio::time::timeout(crate::world::SOON, world.plugin.abort(&running.task))
-        .await
-        .unwrap();
+    tokio::time::timeout(crate::world::SOON, world.plugin.abort(&running.task)).await.unwrap();
     assert_eq!(world.alive(), []);
     assert_eq!(running.end().await.code(), Some(ErrorCode::Aborted));
 }
@@ -236,10 +178,7 @@ async fn m_024_an_abort_while_it_starts_is_answered_when_all_is_gone() {
     let task = dispatch.options.task_id.clone();
     let (sink, _stream) = event_channel();
     let mut both = Box::pin(async {
-        tokio::join!(
-            world.plugin.dispatch(dispatch, sink),
-            world.plugin.abort(&task)
-        )
+        tokio::join!(world.plugin.dispatch(dispatch, sink), world.plugin.abort(&task))
     });
     let early = tokio::time::timeout(Duration::from_millis(200), &mut both).await;
     assert!(early.is_err(), "nobody knows yet what was started");

@@ -17,14 +17,9 @@ async fn a_reader_that_stops_makes_the_child_stop_and_loses_nothing() {
     ];
     let world = World::new(&script.concat()).await;
     let mut running = world.start(world.dispatch("x"));
-    running
-        .until(|event| matches!(event, EventBody::Token { .. }))
-        .await;
+    running.until(|event| matches!(event, EventBody::Token { .. })).await;
     world.stuck().await;
-    assert!(
-        !world.cli.beside("written").exists(),
-        "it waits for its reader"
-    );
+    assert!(!world.cli.beside("written").exists(), "it waits for its reader");
     let ran = running.end().await;
     assert_eq!(ran.content().len(), 200_000 * 40 + "the end".len());
     assert!(world.cli.beside("written").exists());

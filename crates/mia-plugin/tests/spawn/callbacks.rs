@@ -53,24 +53,10 @@ impl DispatchCallbacks for Recorder {
 
 fn script() -> String {
     let sub = say(&json!({"t": "sub", "p": "1", "x": "of a sub-agent"}));
-    [
-        &text("a"),
-        &call("1"),
-        &sub,
-        &result("1", "ok"),
-        &text("b"),
-        DONE,
-    ]
-    .concat()
+    [&text("a"), &call("1"), &sub, &result("1", "ok"), &text("b"), DONE].concat()
 }
 
-const ALL: [&str; 5] = [
-    "token a",
-    "call 1",
-    "result 1 tool-1",
-    "token b",
-    "complete ab",
-];
+const ALL: [&str; 5] = ["token a", "call 1", "result 1 tool-1", "token b", "complete ab"];
 
 #[tokio::test]
 async fn m_005_the_callbacks_are_a_view_of_the_events() {
@@ -86,14 +72,8 @@ async fn m_005_the_callbacks_are_a_view_of_the_events() {
 async fn m_005_callbacks_that_panic_or_sleep_change_nothing_else() {
     let world = World::new(&script()).await;
     for recorder in [
-        Recorder {
-            panics: true,
-            ..Recorder::default()
-        },
-        Recorder {
-            sleeps: Some(Duration::from_millis(20)),
-            ..Recorder::default()
-        },
+        Recorder { panics: true, ..Recorder::default() },
+        Recorder { sleeps: Some(Duration::from_millis(20)), ..Recorder::default() },
     ] {
         // Another dispatch at the same time, on the same plugin and the same thread.
         let other = Recorder::default();
@@ -101,10 +81,7 @@ async fn m_005_callbacks_that_panic_or_sleep_change_nothing_else() {
             dispatch_with_callbacks(&*world.plugin, world.dispatch("x"), recorder.clone()),
             dispatch_with_callbacks(&*world.plugin, world.dispatch("y"), other.clone()),
         );
-        assert_eq!(
-            (first.unwrap().content, second.unwrap().content),
-            ("ab".into(), "ab".into())
-        );
+        assert_eq!((first.unwrap().content, second.unwrap().content), ("ab".into(), "ab".into()));
         assert_eq!(recorder.calls(), ALL);
         assert_eq!(other.calls(), ALL);
     }
@@ -114,10 +91,7 @@ async fn m_005_callbacks_that_panic_or_sleep_change_nothing_else() {
 async fn m_005_a_failure_is_told_last_and_once() {
     let world = World::new(&[&text("a"), "exit 3"].concat()).await;
     for panics in [false, true] {
-        let recorder = Recorder {
-            panics,
-            ..Recorder::default()
-        };
+        let recorder = Recorder { panics, ..Recorder::default() };
         let outcome =
             dispatch_with_callbacks(&*world.plugin, world.dispatch("x"), recorder.clone()).await;
         assert_eq!(outcome.unwrap_err().code, ErrorCode::ProcessExit);
@@ -133,9 +107,6 @@ async fn m_008_a_plugin_that_panics_is_a_failure_of_its_dispatch() {
         dispatch_with_callbacks(&*world.plugin, world.dispatch("x"), recorder.clone()).await;
     assert_eq!(outcome.unwrap_err().cause, Some(mia_api::Cause::Panic));
     assert_eq!(recorder.calls().last().unwrap(), "error UNKNOWN");
-    assert_eq!(
-        mia_plugin::CodingPlugin::running_task_count(&*world.plugin),
-        0
-    );
+    assert_eq!(mia_plugin::CodingPlugin::running_task_count(&*world.plugin), 0);
     world.all_gone().await;
 }

@@ -14,21 +14,14 @@ const NOT_HELD: Duration = Duration::from_secs(4);
 
 #[tokio::test]
 async fn m_021_a_child_and_a_helper_that_are_deaf_to_term_are_killed() {
-    let script = [
-        "ignore TERM\nfork-sleeper pid setsid clean-env stubborn\n",
-        &text("a"),
-        "hang",
-    ]
-    .concat();
+    let script =
+        ["ignore TERM\nfork-sleeper pid setsid clean-env stubborn\n", &text("a"), "hang"].concat();
     let world = World::new(&script).await;
     let mut running = world.start(world.dispatch("x"));
     running.until_said("a").await;
     let helper = world.process("pid").unwrap();
     let family = world.alive();
-    assert!(
-        family.len() >= 2 && helper.session() == Some(helper.pid()),
-        "{family:?}"
-    );
+    assert!(family.len() >= 2 && helper.session() == Some(helper.pid()), "{family:?}");
     let task = running.task.clone();
     // The second abort spares us the grace.
     tokio::join!(world.plugin.abort(&task), world.plugin.abort(&task));
@@ -43,11 +36,7 @@ async fn m_021_the_grace_of_a_kill_is_five_seconds() {
     running.until_said("a").await;
     let began = std::time::Instant::now();
     world.plugin.abort(&running.task.clone()).await;
-    assert!(
-        began.elapsed() >= Duration::from_secs(5),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() >= Duration::from_secs(5), "{:?}", began.elapsed());
     assert_eq!(world.alive(), []);
     running.end().await.outcome.unwrap_err();
 }
@@ -70,22 +59,15 @@ async fn m_021_output_is_read_while_the_child_is_being_ended() {
     let abort = tokio::spawn(async move { plugin.abort(&task).await });
     let ran = running.end().await;
     abort.await.unwrap();
-    assert!(
-        world.cli.beside("written").exists(),
-        "it was not stuck on a full pipe"
-    );
+    assert!(world.cli.beside("written").exists(), "it was not stuck on a full pipe");
     let partial = ran.error().partial.as_ref().unwrap();
     assert_eq!(partial.content.len(), 1 + 20_000 * 40);
 }
 
 #[tokio::test]
 async fn m_021_dropping_the_dispatch_kills_everything() {
-    let script = [
-        "ignore TERM\nfork-sleeper pid setsid clean-env stubborn\n",
-        &text("a"),
-        "hang",
-    ]
-    .concat();
+    let script =
+        ["ignore TERM\nfork-sleeper pid setsid clean-env stubborn\n", &text("a"), "hang"].concat();
     let world = World::new(&script).await;
     let mut running = world.start(world.dispatch("x"));
     running.until_said("a").await;
@@ -128,10 +110,7 @@ async fn m_022_a_helper_that_holds_nothing_is_killed_too() {
     ran.outcome.as_ref().unwrap();
     assert_eq!(world.alive(), []);
     let notices = ran.notices(NoticeKind::Leftover);
-    assert_eq!(
-        notices,
-        ["ended 2 processes that the agent had left running"]
-    );
+    assert_eq!(notices, ["ended 2 processes that the agent had left running"]);
 }
 
 #[tokio::test]
@@ -147,15 +126,8 @@ async fn m_022_a_cli_that_runs_on_after_its_last_word_is_ended_with_a_notice() {
     let world = World::new(&[&text("a"), DONE, "hang"].concat()).await;
     let ran = world.run(world.dispatch("x")).await;
     assert_eq!(ran.content(), "a");
-    assert!(
-        ran.took >= Duration::from_millis(500) && ran.took < NOT_HELD,
-        "{:?}",
-        ran.took
-    );
-    assert!(
-        ran.outcome.as_ref().unwrap().warnings.is_empty(),
-        "its exit was our doing"
-    );
+    assert!(ran.took >= Duration::from_millis(500) && ran.took < NOT_HELD, "{:?}", ran.took);
+    assert!(ran.outcome.as_ref().unwrap().warnings.is_empty(), "its exit was our doing");
     assert_eq!(ran.notices(NoticeKind::Leftover).len(), 1);
     assert_eq!(world.alive(), []);
 }
@@ -197,11 +169,7 @@ async fn m_021_a_supervisor_that_was_killed_is_a_failure_that_keeps_what_was_sai
     supervisor.signal(9);
     let ran = running.end().await;
     assert_eq!(ran.code(), Some(ErrorCode::ProcessExit));
-    assert!(
-        ran.error().message.contains("supervisor"),
-        "{}",
-        ran.error().message
-    );
+    assert!(ran.error().message.contains("supervisor"), "{}", ran.error().message);
     assert_eq!(ran.error().partial.as_ref().unwrap().content, "a");
     world.all_gone().await;
     // The next dispatch has a new one.

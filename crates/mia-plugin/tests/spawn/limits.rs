@@ -39,18 +39,8 @@ async fn m_019_the_total_limit_ends_a_dispatch_that_works() {
     .await;
     let ran = world.run(world.dispatch("x")).await;
     assert_eq!(phase(ran.error()), (ErrorCode::Timeout, Some(Phase::Total)));
-    assert!(
-        ran.error().message.contains("0.3 s"),
-        "{}",
-        ran.error().message
-    );
-    assert!(
-        ran.error()
-            .hint
-            .as_ref()
-            .unwrap()
-            .contains("plugins.toy.timeout")
-    );
+    assert!(ran.error().message.contains("0.3 s"), "{}", ran.error().message);
+    assert!(ran.error().hint.as_ref().unwrap().contains("plugins.toy.timeout"));
     assert!(ran.error().partial.is_some());
     assert!(ran.took >= SHORT);
     assert_eq!(world.alive(), []);
@@ -61,10 +51,7 @@ async fn m_019_the_limit_of_a_dispatch_wins_over_the_plugins() {
     let world = World::with(Toy::default(), "hang", limits(Some(SOON), None, None)).await;
     let mut dispatch = world.dispatch("x");
     dispatch.options.timeout_ms = Some(300);
-    assert_eq!(
-        phase(world.run(dispatch).await.error()),
-        (ErrorCode::Timeout, Some(Phase::Total))
-    );
+    assert_eq!(phase(world.run(dispatch).await.error()), (ErrorCode::Timeout, Some(Phase::Total)));
 }
 
 #[tokio::test]
@@ -93,14 +80,9 @@ async fn m_019_silence_from_the_start_is_a_stall() {
 async fn m_019_any_byte_is_a_sign_of_life() {
     // Half a line, noise, stderr: each before the limit has run out, all together long after it.
     let mut script = String::new();
-    for step in [
-        "raw {\"t\":",
-        "err x",
-        "raw \"text\",",
-        "errfill 1",
-        "raw \"x\":\"a\"",
-        "raw }\\n",
-    ] {
+    for step in
+        ["raw {\"t\":", "err x", "raw \"text\",", "errfill 1", "raw \"x\":\"a\"", "raw }\\n"]
+    {
         script.push_str(&format!("sleep 250\n{step}\n"));
     }
     script.push_str(DONE);
@@ -113,24 +95,11 @@ async fn m_019_any_byte_is_a_sign_of_life() {
 
 #[tokio::test]
 async fn m_019_an_open_tool_suspends_the_stall() {
-    let script = [
-        &call("1"),
-        "touch open\nwait-file go\n",
-        &result("1", "ok"),
-        &text("a"),
-        DONE,
-    ]
-    .concat();
-    let world = World::with(
-        Toy::default(),
-        &script,
-        limits(None, Some(SHORT), Some(SOON)),
-    )
-    .await;
+    let script =
+        [&call("1"), "touch open\nwait-file go\n", &result("1", "ok"), &text("a"), DONE].concat();
+    let world = World::with(Toy::default(), &script, limits(None, Some(SHORT), Some(SOON))).await;
     let mut running = world.start(world.dispatch("x"));
-    running
-        .until(|event| matches!(event, EventBody::ToolCall(_)))
-        .await;
+    running.until(|event| matches!(event, EventBody::ToolCall(_))).await;
     // Three times the limit for silence.
     tokio::time::sleep(SHORT * 3).await;
     world.open_gate("go");
@@ -153,12 +122,7 @@ async fn m_019_an_open_tool_has_its_own_limit() {
 #[tokio::test]
 async fn m_019_after_the_tool_silence_is_a_stall_again() {
     let script = [&call("1"), &result("1", "ok"), "hang"].concat();
-    let world = World::with(
-        Toy::default(),
-        &script,
-        limits(None, Some(SHORT), Some(SOON)),
-    )
-    .await;
+    let world = World::with(Toy::default(), &script, limits(None, Some(SHORT), Some(SOON))).await;
     let ran = world.run(world.dispatch("x")).await;
     assert_eq!(phase(ran.error()), (ErrorCode::Timeout, Some(Phase::Stall)));
 }
@@ -169,12 +133,8 @@ async fn m_019_a_reader_that_is_behind_makes_no_stall() {
         "repeat 20000 {\"t\":\"text\",\"x\":\"0123456789012345678901234567890123456789\"}\n",
         DONE,
     ];
-    let world = World::with(
-        Toy::default(),
-        &script.concat(),
-        limits(None, Some(SHORT), None),
-    )
-    .await;
+    let world =
+        World::with(Toy::default(), &script.concat(), limits(None, Some(SHORT), None)).await;
     let running = world.start(world.dispatch("x"));
     tokio::time::sleep(SHORT * 3).await;
     assert_eq!(running.end().await.content().len(), 20_000 * 40);
@@ -182,17 +142,8 @@ async fn m_019_a_reader_that_is_behind_makes_no_stall() {
 
 #[tokio::test]
 async fn m_019_the_total_limit_ends_a_dispatch_whose_reader_has_stopped() {
-    let script = [
-        &session("s"),
-        "repeat 2000000000 {\"t\":\"text\",\"x\":\"{i} \"}\n",
-    ]
-    .concat();
-    let world = World::with(
-        Toy::default(),
-        &script,
-        limits(Some(SHORT), Some(SOON), None),
-    )
-    .await;
+    let script = [&session("s"), "repeat 2000000000 {\"t\":\"text\",\"x\":\"{i} \"}\n"].concat();
+    let world = World::with(Toy::default(), &script, limits(Some(SHORT), Some(SOON), None)).await;
     let running = world.start(world.dispatch("x"));
     // Nobody reads before the outcome is there.
     let proof = tokio::time::timeout(SOON, async {
@@ -202,10 +153,7 @@ async fn m_019_the_total_limit_ends_a_dispatch_whose_reader_has_stopped() {
         }
     });
     proof.await.unwrap();
-    assert_eq!(
-        phase(running.end().await.error()),
-        (ErrorCode::Timeout, Some(Phase::Total))
-    );
+    assert_eq!(phase(running.end().await.error()), (ErrorCode::Timeout, Some(Phase::Total)));
 }
 
 #[tokio::test]
@@ -228,12 +176,8 @@ async fn m_019_a_second_try_has_its_own_silence() {
     let conversation = first.options.conversation_id.clone();
     world.cli.script(&[&session("s1"), DONE].concat());
     world.run(first).await.outcome.unwrap();
-    world
-        .cli
-        .next_script("sleep 1500\nout {\"t\":\"stale\",\"m\":\"gone\"}\n");
-    world
-        .cli
-        .next_script(&["sleep 1500\n", &text("a"), DONE].concat());
+    world.cli.next_script("sleep 1500\nout {\"t\":\"stale\",\"m\":\"gone\"}\n");
+    world.cli.next_script(&["sleep 1500\n", &text("a"), DONE].concat());
     let mut second = world.dispatch("x");
     second.options.conversation_id = conversation;
     assert_eq!(world.run(second).await.content(), "a");

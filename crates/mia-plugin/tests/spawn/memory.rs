@@ -22,11 +22,7 @@ struct State {
 impl Memory {
     fn state(&self) -> Result<MutexGuard<'_, State>, SessionsError> {
         let state = self.0.lock().unwrap();
-        if state.broken {
-            Err(SessionsError("the disk is full".to_owned()))
-        } else {
-            Ok(state)
-        }
+        if state.broken { Err(SessionsError("the disk is full".to_owned())) } else { Ok(state) }
     }
 
     /// What every recap says from now on.
@@ -42,11 +38,7 @@ impl Memory {
     /// The ids on record.
     pub(crate) fn ids(&self) -> Vec<String> {
         let state = self.0.lock().unwrap();
-        state
-            .records
-            .iter()
-            .map(|(_, record)| record.session_id.clone())
-            .collect()
+        state.records.iter().map(|(_, record)| record.session_id.clone()).collect()
     }
 
     /// Writes so far: `put ID`, `remove`.
@@ -65,11 +57,7 @@ impl Sessions for Memory {
         key: &'a SessionKey,
     ) -> BoxFuture<'a, Result<Option<SessionRecord>, SessionsError>> {
         done(self.state().map(|state| {
-            state
-                .records
-                .iter()
-                .find(|(k, _)| k == key)
-                .map(|(_, record)| record.clone())
+            state.records.iter().find(|(k, _)| k == key).map(|(_, record)| record.clone())
         }))
     }
 
@@ -80,12 +68,7 @@ impl Sessions for Memory {
     ) -> BoxFuture<'a, Result<Option<SessionRecord>, SessionsError>> {
         done(self.state().map(|state| {
             let mine = |k: &SessionKey| k.plugin == plugin && &k.conversation == conversation;
-            state
-                .records
-                .iter()
-                .rev()
-                .find(|(k, _)| mine(k))
-                .map(|(_, record)| record.clone())
+            state.records.iter().rev().find(|(k, _)| mine(k)).map(|(_, record)| record.clone())
         }))
     }
 
@@ -114,9 +97,7 @@ impl Sessions for Memory {
         conversation: &'a ConversationId,
     ) -> BoxFuture<'a, Result<(), SessionsError>> {
         done(self.state().map(|mut state| {
-            state
-                .records
-                .retain(|(k, _)| k.plugin != plugin || &k.conversation != conversation);
+            state.records.retain(|(k, _)| k.plugin != plugin || &k.conversation != conversation);
         }))
     }
 

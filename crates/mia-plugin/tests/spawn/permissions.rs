@@ -40,32 +40,18 @@ impl Permissions for Desk {
         self.0.send((request, answer)).unwrap();
         Box::pin(async move {
             let option_id = answered.await.unwrap();
-            PermissionResolution {
-                id,
-                option_id,
-                by: ResolvedBy::Client,
-            }
+            PermissionResolution { id, option_id, by: ResolvedBy::Client }
         })
     }
 }
 
 fn toy() -> Toy {
-    Toy {
-        dialogue: true,
-        ..Toy::default()
-    }
+    Toy { dialogue: true, ..Toy::default() }
 }
 
 /// Asks, waits for the answer, writes it down.
 fn asks() -> String {
-    [
-        "read-line\n",
-        &ask("q1"),
-        "read-line answer\n",
-        &text("a"),
-        DONE,
-    ]
-    .concat()
+    ["read-line\n", &ask("q1"), "read-line answer\n", &text("a"), DONE].concat()
 }
 
 fn resolutions(ran: &Ran) -> Vec<(Option<&str>, ResolvedBy)> {
@@ -84,9 +70,7 @@ async fn m_004_a_question_is_answered_by_somebody_there() {
         let mut dispatch = world.dispatch("p\n");
         dispatch.permissions = desk;
         let mut running = world.start(dispatch);
-        running
-            .until(|event| matches!(event, EventBody::Permission(_)))
-            .await;
+        running.until(|event| matches!(event, EventBody::Permission(_))).await;
         let (question, reply) = asked.recv().await.unwrap();
         assert_eq!(question, crate::toy::question("q1"));
         reply.send(answer.map(str::to_owned)).unwrap();
@@ -105,32 +89,15 @@ async fn m_004_with_nobody_there_it_is_denied_at_once() {
     assert_eq!(ran.content(), "a");
     assert_eq!(resolutions(&ran), [(None, ResolvedBy::Nobody)]);
     let denied = ran.notices(NoticeKind::Denied);
-    assert_eq!(
-        denied,
-        ["denied, for nobody was there to be asked: may I q1?"]
-    );
-    assert_eq!(
-        world.file("answer"),
-        "{\"answer\":\"q1\",\"option\":null}\n"
-    );
-    assert!(
-        !world.file("argv").contains("--asks"),
-        "the agent is not told to ask"
-    );
+    assert_eq!(denied, ["denied, for nobody was there to be asked: may I q1?"]);
+    assert_eq!(world.file("answer"), "{\"answer\":\"q1\",\"option\":null}\n");
+    assert!(!world.file("argv").contains("--asks"), "the agent is not told to ask");
 }
 
 #[tokio::test]
 async fn m_004_an_agent_may_withdraw_its_question() {
     let unask = say(&json!({"t": "unask", "id": "q1"}));
-    let script = [
-        "read-line\n",
-        &ask("q1"),
-        "wait-file go\n",
-        &unask,
-        &text("a"),
-        DONE,
-    ]
-    .concat();
+    let script = ["read-line\n", &ask("q1"), "wait-file go\n", &unask, &text("a"), DONE].concat();
     let world = World::with(toy(), &script, |_| {}).await;
     let (desk, mut asked) = Desk::new();
     let mut dispatch = world.dispatch("p\n");
@@ -147,14 +114,7 @@ async fn m_004_an_agent_may_withdraw_its_question() {
 
 #[tokio::test]
 async fn m_004_the_end_withdraws_what_is_open() {
-    let script = [
-        "read-line\n",
-        &ask("q1"),
-        &ask("q2"),
-        "wait-file go\n",
-        DONE,
-    ]
-    .concat();
+    let script = ["read-line\n", &ask("q1"), &ask("q2"), "wait-file go\n", DONE].concat();
     let world = World::with(toy(), &script, |_| {}).await;
     let (desk, mut asked) = Desk::new();
     let mut dispatch = world.dispatch("p\n");
@@ -165,25 +125,14 @@ async fn m_004_the_end_withdraws_what_is_open() {
     world.open_gate("go");
     let ran = running.end().await;
     assert!(first.is_closed() && second.is_closed());
-    assert_eq!(
-        resolutions(&ran),
-        [(None, ResolvedBy::End), (None, ResolvedBy::End)]
-    );
+    assert_eq!(resolutions(&ran), [(None, ResolvedBy::End), (None, ResolvedBy::End)]);
 }
 
 #[tokio::test]
 async fn m_024_an_abort_withdraws_the_question_and_asks_none_any_more() {
-    let toy = Toy {
-        interrupt: mia_plugin::Interrupt::Written,
-        ..toy()
-    };
-    let script = [
-        "read-line\n",
-        &ask("q1"),
-        "read-until interrupt\n",
-        &ask("q2"),
-        "read-until nothing\n",
-    ];
+    let toy = Toy { interrupt: mia_plugin::Interrupt::Written, ..toy() };
+    let script =
+        ["read-line\n", &ask("q1"), "read-until interrupt\n", &ask("q2"), "read-until nothing\n"];
     let world = World::with(toy, &script.concat(), |_| {}).await;
     let (desk, mut asked) = Desk::new();
     let mut dispatch = world.dispatch("p\n");
@@ -241,8 +190,5 @@ async fn m_012_a_flood_of_output_does_not_keep_an_answer_from_the_agent() {
     let world = World::with(toy(), &script.concat(), |_| {}).await;
     let ran = world.run(world.dispatch("p\n")).await;
     ran.outcome.as_ref().unwrap();
-    assert_eq!(
-        world.file("answer"),
-        "{\"answer\":\"q1\",\"option\":null}\n"
-    );
+    assert_eq!(world.file("answer"), "{\"answer\":\"q1\",\"option\":null}\n");
 }

@@ -139,10 +139,7 @@ fn outside() -> impl Strategy<Value = Outside> {
 }
 
 async fn check(acts: Vec<Act>, last: Last, outside: Outside) {
-    let toy = Toy {
-        dialogue: true,
-        ..Toy::default()
-    };
+    let toy = Toy { dialogue: true, ..Toy::default() };
     let world = World::with(toy, &script(&acts, last), |config| {
         config.max_line = CAP;
         // The silence of those that hang; the others are never that slow.
@@ -175,27 +172,15 @@ async fn check(acts: Vec<Act>, last: Last, outside: Outside) {
     let allowed = code == expected(last)
         || (abort.is_some() && code == Some(ErrorCode::Aborted))
         || (timeout.is_some() && code == Some(ErrorCode::Timeout));
-    assert!(
-        allowed,
-        "{code:?} of {:?}: {:?}",
-        (last, outside),
-        ran.outcome
-    );
+    assert!(allowed, "{code:?} of {:?}: {:?}", (last, outside), ran.outcome);
     assert_eq!(world.plugin.running_task_count(), 0);
     assert_eq!(world.alive(), [], "nothing lives on");
 }
 
 #[test]
 fn m_008_whatever_happens_there_is_one_outcome_and_it_agrees_with_the_events() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let config = ProptestConfig {
-        cases: 60,
-        max_shrink_iters: 40,
-        ..ProptestConfig::default()
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ProptestConfig { cases: 60, max_shrink_iters: 40, ..ProptestConfig::default() };
     let children = (prop::collection::vec(act(), 0..12), last(), outside());
     TestRunner::new(config)
         .run(&children, |(acts, last, outside)| {

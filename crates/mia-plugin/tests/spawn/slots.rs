@@ -10,10 +10,9 @@ use crate::world::{World, nowhere};
 
 #[tokio::test]
 async fn m_020_of_twenty_dispatches_in_one_tick_three_run() {
-    let world = World::with(Toy::default(), &["wait-file go\n", DONE].concat(), |c| {
-        c.max_concurrency = 3
-    })
-    .await;
+    let world =
+        World::with(Toy::default(), &["wait-file go\n", DONE].concat(), |c| c.max_concurrency = 3)
+            .await;
     let mut streams = Vec::new();
     let dispatched: Vec<_> = (0..20)
         .map(|_| {
@@ -30,13 +29,7 @@ async fn m_020_of_twenty_dispatches_in_one_tick_three_run() {
     assert_eq!(outcomes.iter().filter(|o| o.is_ok()).count(), 3);
     for error in refused {
         assert_eq!(error.code, ErrorCode::ConcurrencyLimit);
-        assert!(
-            error
-                .hint
-                .as_ref()
-                .unwrap()
-                .contains("plugins.toy.max_concurrency")
-        );
+        assert!(error.hint.as_ref().unwrap().contains("plugins.toy.max_concurrency"));
     }
     assert_eq!(world.plugin.running_task_count(), 0);
 }
@@ -75,23 +68,17 @@ async fn m_020_after_a_thousand_outcomes_all_slots_are_free() {
         }
         assert_eq!(world.plugin.running_task_count(), 0);
     }
-    let free: Vec<_> = (0..4)
-        .map(|_| {
-            world
-                .plugin
-                .dispatch(world.dispatch("x"), event_channel().0)
-        })
-        .collect();
+    let free: Vec<_> =
+        (0..4).map(|_| world.plugin.dispatch(world.dispatch("x"), event_channel().0)).collect();
     assert_eq!(world.plugin.running_task_count(), 3);
     drop(free);
 }
 
 #[tokio::test]
 async fn m_020_a_slot_is_free_when_an_abort_is_answered() {
-    let world = World::with(Toy::default(), &[&text("a"), "hang"].concat(), |c| {
-        c.max_concurrency = 1
-    })
-    .await;
+    let world =
+        World::with(Toy::default(), &[&text("a"), "hang"].concat(), |c| c.max_concurrency = 1)
+            .await;
     for _ in 0..5 {
         let mut running = world.start(world.dispatch("x"));
         running.until_said("a").await;

@@ -28,35 +28,19 @@ async fn m_010_whatever_stands_in_the_way_is_a_spawn_failure_with_a_hint() {
     for (binary, cause) in [
         (nowhere(), Cause::NotInstalled),
         ("no-such-program-anywhere".into(), Cause::NotInstalled),
-        (
-            program("plain", b"#!/bin/sh\n", 0o644),
-            Cause::NotExecutable,
-        ),
+        (program("plain", b"#!/bin/sh\n", 0o644), Cause::NotExecutable),
         (program("empty", b"", 0o755), Cause::NotExecutable),
         (folder, Cause::NotExecutable),
-        (
-            program("torn", b"\x7fELF and no more", 0o755),
-            Cause::NotExecutable,
-        ),
-        (
-            program("script", b"#!/nonexistent/node\n", 0o755),
-            Cause::NotInstalled,
-        ),
+        (program("torn", b"\x7fELF and no more", 0o755), Cause::NotExecutable),
+        (program("script", b"#!/nonexistent/node\n", 0o755), Cause::NotInstalled),
     ] {
         let name = binary.display().to_string();
         let world = World::with(Toy::default(), "", |config| config.binary = Some(binary)).await;
         let ran = world.run(world.dispatch("x")).await;
         let error = ran.error();
-        assert_eq!(
-            (error.code, error.cause),
-            (ErrorCode::SpawnFailure, Some(cause)),
-            "{name}"
-        );
+        assert_eq!((error.code, error.cause), (ErrorCode::SpawnFailure, Some(cause)), "{name}");
         assert!(error.message.contains(&name), "{}", error.message);
-        assert!(
-            error.hint.as_ref().is_some_and(|hint| !hint.is_empty()),
-            "{error:?}"
-        );
+        assert!(error.hint.as_ref().is_some_and(|hint| !hint.is_empty()), "{error:?}");
         assert_eq!(world.plugin.running_task_count(), 0);
     }
 }
@@ -67,14 +51,8 @@ async fn m_010_a_program_without_a_path_is_installed_as_the_hint_says() {
     let mut dispatch = world.dispatch("x");
     dispatch.environment = [("PATH", "/nonexistent/bin")].into_iter().collect();
     let ran = world.run(dispatch).await;
-    assert_eq!(
-        ran.error().hint.as_deref(),
-        Some("install it with: npm i toy")
-    );
-    assert_eq!(
-        ran.error().detail.as_deref(),
-        Some("searched: /nonexistent/bin")
-    );
+    assert_eq!(ran.error().hint.as_deref(), Some("install it with: npm i toy"));
+    assert_eq!(ran.error().detail.as_deref(), Some("searched: /nonexistent/bin"));
 }
 
 #[tokio::test]
@@ -101,28 +79,18 @@ async fn m_010_a_working_directory_that_is_not_there_is_told() {
         let error = ran.error();
         assert_eq!(error.code, ErrorCode::SpawnFailure);
         assert_eq!(error.cause, Some(Cause::WorkingDirectory));
-        assert!(
-            error.message.contains(&cwd.display().to_string()),
-            "{}",
-            error.message
-        );
+        assert!(error.message.contains(&cwd.display().to_string()), "{}", error.message);
         assert!(error.hint.is_some());
     }
 }
 
 #[tokio::test]
 async fn m_010_an_argument_that_the_system_cannot_pass_is_told() {
-    let world = World::with(Toy::default(), DONE, |config| {
-        config.args = vec!["a\0b".to_owned()]
-    })
-    .await;
+    let world =
+        World::with(Toy::default(), DONE, |config| config.args = vec!["a\0b".to_owned()]).await;
     let ran = world.run(world.dispatch("x")).await;
     assert_eq!(ran.code(), Some(ErrorCode::SpawnFailure));
-    assert!(
-        ran.error().message.contains("NUL"),
-        "{}",
-        ran.error().message
-    );
+    assert!(ran.error().message.contains("NUL"), "{}", ran.error().message);
     assert!(ran.error().hint.is_some());
 }
 
@@ -188,12 +156,7 @@ async fn m_013_canaries_stay_out_and_what_is_declared_or_passed_arrives() {
     let ran = world.run(dispatch).await;
     let mut env: Value = serde_json::from_str(&world.file("env")).unwrap();
     // The supervisor's own mark, which is no secret.
-    assert!(
-        env.as_object_mut()
-            .unwrap()
-            .remove("MIA_SUPERVISED")
-            .is_some()
-    );
+    assert!(env.as_object_mut().unwrap().remove("MIA_SUPERVISED").is_some());
     let expected = serde_json::json!({
         "EDITOR": "vi",
         "NO_COLOR": "1",
@@ -206,10 +169,7 @@ async fn m_013_canaries_stay_out_and_what_is_declared_or_passed_arrives() {
     assert_eq!(env, expected);
     let notices = ran.notices(NoticeKind::WithheldEnv);
     assert_eq!(notices.len(), 1);
-    assert!(
-        notices[0].contains("GITHUB_TOKEN, MY_API_KEY (plugins.toy.pass_env"),
-        "{notices:?}"
-    );
+    assert!(notices[0].contains("GITHUB_TOKEN, MY_API_KEY (plugins.toy.pass_env"), "{notices:?}");
     assert!(!format!("{ran:?}").contains("canary"), "no value is told");
 }
 
@@ -219,51 +179,22 @@ async fn m_013_withheld_names_are_told_once_a_conversation() {
     let mut dispatch = world.dispatch("x");
     dispatch.environment = [("GITHUB_TOKEN", "canary")].into_iter().collect();
     dispatch.earlier_turns = 1;
-    assert!(
-        world
-            .run(dispatch)
-            .await
-            .notices(NoticeKind::WithheldEnv)
-            .is_empty()
-    );
+    assert!(world.run(dispatch).await.notices(NoticeKind::WithheldEnv).is_empty());
 }
 
 #[tokio::test]
 async fn m_013_minimal_inherits_only_what_every_program_needs() {
-    let world = World::with(
-        Toy::default(),
-        &["dump-env env\n", DONE].concat(),
-        |config| {
-            config.inherit = Inherit::Minimal;
-        },
-    )
+    let world = World::with(Toy::default(), &["dump-env env\n", DONE].concat(), |config| {
+        config.inherit = Inherit::Minimal;
+    })
     .await;
     let mut dispatch = world.dispatch("x");
-    let caller = [
-        ("EDITOR", "vi"),
-        ("LC_ALL", "C"),
-        ("PATH", "/bin"),
-        ("TOY_API_KEY", "k"),
-    ];
+    let caller = [("EDITOR", "vi"), ("LC_ALL", "C"), ("PATH", "/bin"), ("TOY_API_KEY", "k")];
     dispatch.environment = caller.into_iter().collect();
     world.run(dispatch).await.outcome.unwrap();
     let env: Value = serde_json::from_str(&world.file("env")).unwrap();
-    let names: Vec<_> = env
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "LC_ALL",
-            "MIA_SUPERVISED",
-            "NO_COLOR",
-            "PATH",
-            "TOY_API_KEY"
-        ]
-    );
+    let names: Vec<_> = env.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["LC_ALL", "MIA_SUPERVISED", "NO_COLOR", "PATH", "TOY_API_KEY"]);
 }
 
 #[tokio::test]
@@ -275,20 +206,12 @@ async fn m_010_a_probe_tells_the_version_or_what_is_wrong() {
     assert!(world.plugin.is_available().await);
 
     // A helper that it leaves behind holds nobody up, and does not stay.
-    world
-        .cli
-        .script("fork-sleeper pid setsid hold-stdout\nout toy 1.2.4\n");
-    assert_eq!(
-        world.plugin.probe().await.version.as_deref(),
-        Some("toy 1.2.4")
-    );
+    world.cli.script("fork-sleeper pid setsid hold-stdout\nout toy 1.2.4\n");
+    assert_eq!(world.plugin.probe().await.version.as_deref(), Some("toy 1.2.4"));
     world.all_gone().await;
 
     world.cli.script("exit 3\n");
     let problem = world.plugin.probe().await.problem.unwrap();
-    assert!(
-        problem.ends_with("--version failed: it ended with exit code 3"),
-        "{problem}"
-    );
+    assert!(problem.ends_with("--version failed: it ended with exit code 3"), "{problem}");
     assert!(!world.plugin.is_available().await);
 }

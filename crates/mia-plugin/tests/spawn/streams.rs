@@ -10,10 +10,7 @@ use crate::world::World;
 #[tokio::test]
 async fn m_012_a_child_that_reads_to_the_end_first_is_given_the_end() {
     let world = World::new(&["read-stdin in\n", &text("read"), DONE].concat()).await;
-    assert_eq!(
-        world.run(world.dispatch("all of it")).await.content(),
-        "read"
-    );
+    assert_eq!(world.run(world.dispatch("all of it")).await.content(), "read");
     assert_eq!(world.file("in"), "all of it");
 }
 
@@ -22,10 +19,7 @@ async fn m_012_a_child_that_exits_while_it_is_written_to_is_judged_by_its_exit()
     let world = World::new("err it went wrong\nexit 3\n").await;
     let ran = world.run(world.dispatch(&"x".repeat(1 << 20))).await;
     let error = ran.error();
-    assert_eq!(
-        (error.code, error.exit_code),
-        (ErrorCode::ProcessExit, Some(3))
-    );
+    assert_eq!((error.code, error.exit_code), (ErrorCode::ProcessExit, Some(3)));
     assert_eq!(error.stderr_tail.as_deref(), Some("it went wrong\n"));
 }
 
@@ -50,10 +44,7 @@ async fn m_012_a_mebibyte_of_stderr_before_the_first_line_holds_nobody_up() {
     let ran = world.run(world.dispatch("x")).await;
     let tail = ran.error().stderr_tail.as_deref().unwrap();
     assert_eq!(tail.len(), 1000);
-    assert!(
-        tail.ends_with("xxx") || tail.ends_with("the end\n"),
-        "{tail}"
-    );
+    assert!(tail.ends_with("xxx") || tail.ends_with("the end\n"), "{tail}");
     assert!(tail.ends_with("the end\n"), "nothing of the end is missing");
 }
 
@@ -70,10 +61,7 @@ async fn m_012_stderr_that_comes_last_is_in_the_tail() {
 
 #[tokio::test]
 async fn m_012_without_a_prompt_for_stdin_it_is_null() {
-    let toy = Toy {
-        takes_stdin: false,
-        ..Toy::default()
-    };
+    let toy = Toy { takes_stdin: false, ..Toy::default() };
     let world = World::with(toy, &["read-stdin in\n", DONE].concat(), |_| {}).await;
     world.run(world.dispatch("x")).await.outcome.unwrap();
     assert_eq!(world.file("in"), "");
@@ -81,25 +69,14 @@ async fn m_012_without_a_prompt_for_stdin_it_is_null() {
 
 #[tokio::test]
 async fn m_012_a_dialogue_keeps_stdin_open_until_the_last_word() {
-    let toy = Toy {
-        dialogue: true,
-        ..Toy::default()
-    };
+    let toy = Toy { dialogue: true, ..Toy::default() };
     // It reads to the end after its last word, and says by a file that the end came.
-    let script = [
-        "read-line first\n",
-        &text("a"),
-        DONE,
-        "read-stdin rest\ntouch closed\n",
-    ]
-    .concat();
+    let script =
+        ["read-line first\n", &text("a"), DONE, "read-stdin rest\ntouch closed\n"].concat();
     let world = World::with(toy, &script, |_| {}).await;
     let ran = world.run(world.dispatch("prompt\n")).await;
     assert_eq!(ran.content(), "a");
-    assert!(
-        world.cli.beside("closed").exists(),
-        "its stdin was closed, and it left by itself"
-    );
+    assert!(world.cli.beside("closed").exists(), "its stdin was closed, and it left by itself");
     assert_eq!(world.file("first"), "prompt\n");
     assert_eq!(world.file("rest"), "");
 }
@@ -125,10 +102,7 @@ async fn m_014_any_framing_gives_the_same_lines() {
 #[tokio::test]
 async fn m_014_invalid_utf_8_is_replaced() {
     let world = World::new("raw {\"t\":\"text\",\"x\":\"a\\xffb\\xc3\"}\\n{\"t\":\"done\"}").await;
-    assert_eq!(
-        world.run(world.dispatch("x")).await.content(),
-        "a\u{fffd}b\u{fffd}"
-    );
+    assert_eq!(world.run(world.dispatch("x")).await.content(), "a\u{fffd}b\u{fffd}");
 }
 
 #[tokio::test]
@@ -143,13 +117,9 @@ async fn m_014_a_line_of_9_mib_arrives_whole() {
 async fn m_015_the_cap_is_exact_and_a_longer_line_ends_the_child() {
     const CAP: usize = 300;
     let around = say(&json!({"t": "text", "x": ""})).len() - "out \n".len();
-    for (length, then) in [
-        (CAP - 1, DONE),
-        (CAP, DONE),
-        (CAP + 1, "hang"),
-        (CAP + 1, "exit 0"),
-        (1 << 20, "hang"),
-    ] {
+    for (length, then) in
+        [(CAP - 1, DONE), (CAP, DONE), (CAP + 1, "hang"), (CAP + 1, "exit 0"), (1 << 20, "hang")]
+    {
         let fill = length - around;
         let line = format!("bigline {fill} {{\"t\":\"text\",\"x\":\"{{fill}}\"}}\n");
         let script = [&text("before"), &line, then].concat();
@@ -172,10 +142,7 @@ async fn m_015_a_line_without_an_end_is_noticed_before_it_ends() {
     let script =
         "bigline 5000 {\"t\":\"text\",\"x\":\"a\"}\nraw endless \nrepeat 1000000000 x{i} \n";
     let world = World::with(Toy::default(), script, |config| config.max_line = 4096).await;
-    assert_eq!(
-        world.run(world.dispatch("x")).await.code(),
-        Some(ErrorCode::BufferOverflow)
-    );
+    assert_eq!(world.run(world.dispatch("x")).await.code(), Some(ErrorCode::BufferOverflow));
     assert_eq!(world.alive(), []);
 }
 
@@ -193,15 +160,8 @@ async fn m_016_noise_is_skipped_and_counted() {
     let ran = world.run(world.dispatch("x")).await;
     assert_eq!(ran.content(), "ab");
     let notices = ran.notices(NoticeKind::Noise);
-    assert_eq!(
-        notices.len(),
-        4,
-        "the first three, and the sum: {notices:?}"
-    );
-    assert_eq!(
-        notices[0],
-        "skipped a line that is no event: Debugger attached."
-    );
+    assert_eq!(notices.len(), 4, "the first three, and the sum: {notices:?}");
+    assert_eq!(notices[0], "skipped a line that is no event: Debugger attached.");
     assert!(notices[3].contains("6 lines"), "{notices:?}");
 }
 
@@ -239,8 +199,5 @@ async fn m_009_results_find_their_calls_whatever_their_order() {
             _ => None,
         })
         .collect();
-    assert_eq!(
-        results,
-        [("2", "tool-2", "second"), ("1", "tool-1", "first")]
-    );
+    assert_eq!(results, [("2", "tool-2", "second"), ("1", "tool-1", "first")]);
 }

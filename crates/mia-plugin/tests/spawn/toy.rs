@@ -99,18 +99,12 @@ impl CliAdapter for Toy {
             Said::Text { x } => out.token(&x),
             Said::Sub { p, x } => out.sub_agent_token(&p, &x),
             Said::Call { id, name } => {
-                out.tool_call(ToolCallInfo {
-                    id,
-                    name,
-                    ..ToolCallInfo::default()
-                });
+                out.tool_call(ToolCallInfo { id, name, ..ToolCallInfo::default() });
             }
             Said::Result { id, x } => out.tool_result(&id, &x, false),
-            Said::Usage { input, output } => out.usage(Usage {
-                input_tokens: input,
-                output_tokens: output,
-                ..Usage::default()
-            }),
+            Said::Usage { input, output } => {
+                out.usage(Usage { input_tokens: input, output_tokens: output, ..Usage::default() })
+            }
             Said::Ask { id } => out.ask(question(&id)),
             Said::Unask { id } => out.withdraw(&id),
             Said::Done => out.complete(StopReason::EndTurn),
@@ -155,19 +149,12 @@ impl CliAdapter for Toy {
 
 /// The question that `ask` asks.
 pub(crate) fn question(id: &str) -> PermissionRequest {
-    let option = |id: &str, kind| PermissionOption {
-        id: id.into(),
-        name: id.into(),
-        kind,
-    };
+    let option = |id: &str, kind| PermissionOption { id: id.into(), name: id.into(), kind };
     PermissionRequest {
         id: id.to_owned(),
         tool_call_id: String::new(),
         title: format!("may I {id}?"),
-        options: vec![
-            option("yes", OptionKind::AllowOnce),
-            option("no", OptionKind::RejectOnce),
-        ],
+        options: vec![option("yes", OptionKind::AllowOnce), option("no", OptionKind::RejectOnce)],
     }
 }
 

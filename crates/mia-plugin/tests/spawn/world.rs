@@ -59,12 +59,7 @@ impl World {
             installed_agents: None,
         };
         plugin.initialize(config, services).await.unwrap();
-        Self {
-            dir,
-            cli,
-            sessions,
-            plugin,
-        }
+        Self { dir, cli, sessions, plugin }
     }
 
     /// A dispatch of that prompt, in a conversation of its own, with nobody there.
@@ -94,13 +89,7 @@ impl World {
         let (sink, stream) = event_channel();
         let began = Instant::now();
         let dispatched = tokio::spawn(async move { plugin.dispatch(dispatch, sink).await });
-        Running {
-            task,
-            stream,
-            seen: Vec::new(),
-            dispatched,
-            began,
-        }
+        Running { task, stream, seen: Vec::new(), dispatched, began }
     }
 
     /// What a file beside the program holds.
@@ -156,27 +145,20 @@ impl World {
 
     /// Waits until nothing of this folder runs.
     pub(crate) async fn all_gone(&self) {
-        proc::wait_for("everything to be gone", SOON, || {
-            self.alive().is_empty().then_some(())
-        })
-        .await;
+        proc::wait_for("everything to be gone", SOON, || self.alive().is_empty().then_some(()))
+            .await;
     }
 }
 
 /// A caller's environment with a program path and nothing else.
 fn environment() -> Environment {
-    [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent")]
-        .into_iter()
-        .collect()
+    [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent")].into_iter().collect()
 }
 
 /// How many bytes a process has written.
 fn written_by(pid: u32) -> Option<u64> {
     let io = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    io.lines()
-        .find_map(|line| line.strip_prefix("wchar: "))?
-        .parse()
-        .ok()
+    io.lines().find_map(|line| line.strip_prefix("wchar: "))?.parse().ok()
 }
 
 /// A dispatch under way.
@@ -201,18 +183,13 @@ impl Running {
             }
             false
         };
-        assert!(
-            tokio::time::timeout(SOON, seen).await.unwrap(),
-            "it ended: {:?}",
-            self.seen
-        );
+        assert!(tokio::time::timeout(SOON, seen).await.unwrap(), "it ended: {:?}", self.seen);
     }
 
     /// Reads events until the answer holds that text.
     pub(crate) async fn until_said(&mut self, text: &str) {
         while !tokens(&self.seen).contains(text) {
-            self.until(|event| matches!(event, EventBody::Token { .. }))
-                .await;
+            self.until(|event| matches!(event, EventBody::Token { .. })).await;
         }
     }
 
@@ -228,11 +205,7 @@ impl Running {
         let took = self.began.elapsed();
         // M-08: the sink is gone with the outcome, so nothing follows.
         assert_eq!(self.stream.next().now_or_never(), Some(None));
-        let ran = Ran {
-            events: self.seen,
-            outcome,
-            took,
-        };
+        let ran = Ran { events: self.seen, outcome, took };
         ran.check();
         ran
     }
@@ -251,31 +224,14 @@ impl Ran {
     fn check(&self) {
         let content = match &self.outcome {
             Ok(result) => result.content.as_str(),
-            Err(error) => error
-                .partial
-                .as_ref()
-                .map_or("", |partial| partial.content.as_str()),
+            Err(error) => error.partial.as_ref().map_or("", |partial| partial.content.as_str()),
         };
         assert_eq!(content, tokens(&self.events));
-        let asked = self
-            .events
-            .iter()
-            .filter(|e| matches!(e, EventBody::Permission(_)));
-        let answered = self
-            .events
-            .iter()
-            .filter(|e| matches!(e, EventBody::PermissionResolved(_)));
-        assert_eq!(
-            asked.count(),
-            answered.count(),
-            "each question is closed: {:?}",
-            self.events
-        );
+        let asked = self.events.iter().filter(|e| matches!(e, EventBody::Permission(_)));
+        let answered = self.events.iter().filter(|e| matches!(e, EventBody::PermissionResolved(_)));
+        assert_eq!(asked.count(), answered.count(), "each question is closed: {:?}", self.events);
         if let Ok(result) = &self.outcome {
-            let calls = self
-                .events
-                .iter()
-                .filter(|e| matches!(e, EventBody::ToolCall(_)));
+            let calls = self.events.iter().filter(|e| matches!(e, EventBody::ToolCall(_)));
             assert_eq!(result.tool_calls.len(), calls.count());
         }
     }
@@ -306,11 +262,7 @@ impl Ran {
 /// The text of the main agent, joined.
 pub(crate) fn tokens(events: &[EventBody]) -> String {
     let texts = events.iter().filter_map(|event| match event {
-        EventBody::Token {
-            text,
-            parent_id: None,
-            ..
-        } => Some(text.as_str()),
+        EventBody::Token { text, parent_id: None, .. } => Some(text.as_str()),
         _ => None,
     });
     texts.collect()

@@ -17,11 +17,8 @@ async fn m_039_what_was_accepted_survives_a_kill() {
     assert_eq!(task.summary.prompt, "prompt of t");
     assert_eq!(task.summary.status, TaskStatus::Queued);
     let ended = store.recover().await.unwrap();
-    let expected = Interrupted {
-        task_id: id("t"),
-        conversation_id: talk("c"),
-        was: TaskStatus::Queued,
-    };
+    let expected =
+        Interrupted { task_id: id("t"), conversation_id: talk("c"), was: TaskStatus::Queued };
     assert_eq!(ended, [expected]);
     assert_eq!(store.recover().await.unwrap(), []);
 }
@@ -40,40 +37,20 @@ async fn m_039_a_dead_owners_task_is_interrupted_with_its_text() {
     let task = store.task(&id("t")).await.unwrap().unwrap();
     assert_eq!(task.summary.status, TaskStatus::Interrupted);
     let error = task.error.unwrap();
-    assert_eq!(
-        (error.code, error.cause),
-        (ErrorCode::Aborted, Some(Cause::Interrupted))
-    );
+    assert_eq!((error.code, error.cause), (ErrorCode::Aborted, Some(Cause::Interrupted)));
     assert_eq!(error.plugin_name, "fake");
     assert_eq!(error.partial.clone().unwrap().content, "partial words");
     assert_eq!(task.attempts[0].error, Some(error.clone()));
-    let events = store
-        .events(&id("t"), Default::default(), usize::MAX)
-        .await
-        .unwrap()
-        .events;
+    let events = store.events(&id("t"), Default::default(), usize::MAX).await.unwrap().events;
     assert_eq!(events[0].body, EventBody::token("partial words"));
-    assert_eq!(
-        events[1].body,
-        EventBody::Error {
-            error: Box::new(error)
-        }
-    );
+    assert_eq!(events[1].body, EventBody::Error { error: Box::new(error) });
     assert_eq!(events.len(), 2);
     // Nothing of the dead is left beside the database.
-    assert_eq!(
-        std::fs::read_dir(home.folder.path().join("owners"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(std::fs::read_dir(home.folder.path().join("owners")).unwrap().count(), 0);
     // The conversation goes on, and knows what was said.
     let owner = store.owner().unwrap();
     start(&store, &owner, "t2", "c").await;
-    let said = store
-        .transcript(&talk("c"), &id("t2"), Default::default())
-        .await
-        .unwrap();
+    let said = store.transcript(&talk("c"), &id("t2"), Default::default()).await.unwrap();
     assert_eq!(said[0].answer, "partial words");
 }
 
@@ -84,30 +61,15 @@ async fn m_039_who_waits_for_a_dead_one_takes_its_turn() {
     let owner = store.owner().unwrap();
     let probe = Probe::run(&["run", home.path.to_str().unwrap(), "t1", "c"]);
     let accepted = store.accept(&new_task("t2", "c"), &owner).await.unwrap();
-    assert_eq!(
-        accepted,
-        Accepted::New {
-            place: 2,
-            queue_place: 1
-        }
-    );
+    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 1 });
     let waiting = store.try_start(&id("t2"), &owner).await.unwrap();
-    assert_eq!(
-        waiting,
-        Turn::Waiting {
-            ahead: 1,
-            running: Some(id("t1"))
-        }
-    );
+    assert_eq!(waiting, Turn::Waiting { ahead: 1, running: Some(id("t1")) });
     probe.kill();
     let claim = store.wait_turn(&id("t2"), &owner, |_, _| {}).await.unwrap();
     assert_eq!(claim.epoch, 2);
     let first = store.task(&id("t1")).await.unwrap().unwrap();
     assert_eq!(first.summary.status, TaskStatus::Interrupted);
-    store
-        .finish(&claim, ok(&result("t2", "c", "")))
-        .await
-        .unwrap();
+    store.finish(&claim, ok(&result("t2", "c", ""))).await.unwrap();
 }
 
 #[tokio::test]
@@ -119,13 +81,7 @@ async fn m_039_the_dead_don_t_fill_the_queue() {
     let mut task = new_task("t2", "c");
     task.queue_limit = Some(0);
     let accepted = store.accept(&task, &owner).await.unwrap();
-    assert_eq!(
-        accepted,
-        Accepted::New {
-            place: 2,
-            queue_place: 0
-        }
-    );
+    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 0 });
 }
 
 #[tokio::test]
@@ -141,10 +97,7 @@ async fn m_039_one_that_was_thought_dead_can_t_write_any_more() {
     let words = Sequence::all("t", [EventBody::token("late")]);
     let error = store.record(&id("t"), &words).await.unwrap_err();
     assert!(matches!(error, StoreError::Stale { .. }), "{error}");
-    let error = store
-        .finish(&claim, ok(&result("t", "c", "late")))
-        .await
-        .unwrap_err();
+    let error = store.finish(&claim, ok(&result("t", "c", "late"))).await.unwrap_err();
     assert!(matches!(error, StoreError::Stale { .. }), "{error}");
 }
 
@@ -159,11 +112,7 @@ async fn m_017_the_session_survives_a_kill_after_the_end() {
     let task = store.task(&id("t")).await.unwrap().unwrap();
     assert_eq!(task.summary.status, TaskStatus::Completed);
     assert_eq!(task.result.unwrap().content, "partial words");
-    let session = store
-        .session("fake", &talk("c"), None)
-        .await
-        .unwrap()
-        .unwrap();
+    let session = store.session("fake", &talk("c"), None).await.unwrap().unwrap();
     assert_eq!(session.session_id, "session-1");
 }
 
@@ -173,31 +122,20 @@ async fn m_024_the_tokens_of_an_interrupted_task_are_kept() {
     let store = home.open().await;
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t", "c").await;
-    let tokens = mia_api::Usage {
-        input_tokens: 7,
-        output_tokens: 3,
-        ..Default::default()
-    };
+    let tokens = mia_api::Usage { input_tokens: 7, output_tokens: 3, ..Default::default() };
     let usage = EventBody::Usage {
         tokens: Some(tokens.clone()),
         context: None,
         cost_usd: Some(0.1),
         raw: None,
     };
-    store
-        .record(&id("t"), &Sequence::all("t", [usage]))
-        .await
-        .unwrap();
+    store.record(&id("t"), &Sequence::all("t", [usage])).await.unwrap();
     drop(owner);
     store.recover().await.unwrap();
     let task = store.task(&id("t")).await.unwrap().unwrap();
     assert_eq!(task.summary.usage, Some(tokens.clone()));
     assert_eq!(task.error.unwrap().partial.unwrap().usage, Some(tokens));
     let late = result("t", "c", "");
-    let ending = Ending {
-        outcome: Ok(&late),
-        seq: None,
-        session: None,
-    };
+    let ending = Ending { outcome: Ok(&late), seq: None, session: None };
     assert!(store.finish(&claim, ending).await.is_err());
 }

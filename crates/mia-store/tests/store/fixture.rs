@@ -22,9 +22,7 @@ impl Home {
     }
 
     pub(crate) async fn open(&self) -> Store {
-        Store::open(&self.path, OpenOptions::default())
-            .await
-            .unwrap()
+        Store::open(&self.path, OpenOptions::default()).await.unwrap()
     }
 }
 
@@ -50,10 +48,7 @@ pub(crate) fn new_task(task: &str, conversation: &str) -> NewTask {
 
 /// Accepts a task and starts it.
 pub(crate) async fn start(store: &Store, owner: &Owner, task: &str, conversation: &str) -> Claim {
-    store
-        .accept(&new_task(task, conversation), owner)
-        .await
-        .unwrap();
+    store.accept(&new_task(task, conversation), owner).await.unwrap();
     match store.try_start(&id(task), owner).await.unwrap() {
         Turn::Started(claim) => claim,
         waiting => panic!("{task} did not start: {waiting:?}"),
@@ -81,11 +76,7 @@ pub(crate) fn result(task: &str, conversation: &str, content: &str) -> DispatchR
 }
 
 pub(crate) fn ok(result: &DispatchResult) -> Ending<'_> {
-    Ending {
-        outcome: Ok(result),
-        seq: None,
-        session: None,
-    }
+    Ending { outcome: Ok(result), seq: None, session: None }
 }
 
 /// Numbers events and gives text its offsets, as a dispatcher does.
@@ -98,12 +89,7 @@ pub(crate) struct Sequence {
 
 impl Sequence {
     pub(crate) fn new(task: &str) -> Self {
-        Self {
-            task: id(task),
-            seq: 0,
-            token: 0,
-            thought: 0,
-        }
+        Self { task: id(task), seq: 0, token: 0, thought: 0 }
     }
 
     pub(crate) fn next(&mut self, body: EventBody) -> Event {
@@ -123,12 +109,7 @@ impl Sequence {
             }
             _ => None,
         };
-        Event {
-            task_id: self.task.clone(),
-            seq: self.seq,
-            offset,
-            body,
-        }
+        Event { task_id: self.task.clone(), seq: self.seq, offset, body }
     }
 
     pub(crate) fn all(task: &str, bodies: impl IntoIterator<Item = EventBody>) -> Vec<Event> {
@@ -163,21 +144,11 @@ impl Probe {
     }
 
     fn spawn(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        Self {
-            child,
-            line: line.trim_end().to_owned(),
-            _stdin: stdin,
-        }
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { child, line: line.trim_end().to_owned(), _stdin: stdin }
     }
 
     /// Starts the probe without waiting; `wait` waits for its end.

@@ -9,10 +9,7 @@ use crate::fixture::{Home, Sequence, id, new_task, ok, result, start};
 #[tokio::test]
 async fn m_070_a_full_disk_stops_recording_and_nothing_else() {
     let home = Home::new();
-    let limited = OpenOptions {
-        max_size: Some(512 * 1024),
-        ..OpenOptions::default()
-    };
+    let limited = OpenOptions { max_size: Some(512 * 1024), ..OpenOptions::default() };
     let store = Store::open(&home.path, limited).await.unwrap();
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t", "c").await;
@@ -39,10 +36,7 @@ async fn m_070_a_full_disk_stops_recording_and_nothing_else() {
         let error = store.accept(&large, &owner).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::DiskFull);
         assert_eq!(store.recent(&Filter::default()).await.unwrap().len(), 1);
-        let page = store
-            .events(&id("t"), Default::default(), usize::MAX)
-            .await
-            .unwrap();
+        let page = store.events(&id("t"), Default::default(), usize::MAX).await.unwrap();
         let kept: String = page
             .events
             .iter()
@@ -57,23 +51,7 @@ async fn m_070_a_full_disk_stops_recording_and_nothing_else() {
     let roomy = home.open().await;
     roomy.record(&id("t"), &failed).await.unwrap();
     said.push_str(&"word ".repeat(5000));
-    assert!(matches!(
-        roomy.accept(&large, &owner).await.unwrap(),
-        Accepted::New { .. }
-    ));
-    roomy
-        .finish(&claim, ok(&result("t", "c", &said)))
-        .await
-        .unwrap();
-    assert_eq!(
-        roomy
-            .task(&id("t"))
-            .await
-            .unwrap()
-            .unwrap()
-            .result
-            .unwrap()
-            .content,
-        said
-    );
+    assert!(matches!(roomy.accept(&large, &owner).await.unwrap(), Accepted::New { .. }));
+    roomy.finish(&claim, ok(&result("t", "c", &said))).await.unwrap();
+    assert_eq!(roomy.task(&id("t")).await.unwrap().unwrap().result.unwrap().content, said);
 }

@@ -12,10 +12,7 @@ use crate::fixture::{Home, Sequence, id, new_task, ok, result, start, talk};
 
 async fn listed(store: &Store, filter: Filter) -> Vec<String> {
     let tasks = store.recent(&filter).await.unwrap();
-    tasks
-        .into_iter()
-        .map(|task| task.task_id.to_string())
-        .collect()
+    tasks.into_iter().map(|task| task.task_id.to_string()).collect()
 }
 
 #[tokio::test]
@@ -23,126 +20,47 @@ async fn m_070_a_list_has_what_fits_and_the_newest_first() {
     let home = Home::new();
     let store = home.open().await;
     let owner = store.owner().unwrap();
-    let error = PluginError::new(
-        ErrorCode::ProviderError,
-        "codex",
-        "the provider said NO: 100%_off",
-    )
-    .with_cause(Cause::RateLimited);
+    let error =
+        PluginError::new(ErrorCode::ProviderError, "codex", "the provider said NO: 100%_off")
+            .with_cause(Cause::RateLimited);
     for (task, conversation) in [("t1", "a"), ("t2", "b"), ("t3", "a")] {
         let claim = start(&store, &owner, task, conversation).await;
         let good = result(task, conversation, "");
         let outcome = if task == "t2" { Err(&error) } else { Ok(&good) };
-        store
-            .finish(
-                &claim,
-                Ending {
-                    outcome,
-                    seq: None,
-                    session: None,
-                },
-            )
-            .await
-            .unwrap();
+        store.finish(&claim, Ending { outcome, seq: None, session: None }).await.unwrap();
     }
     start(&store, &owner, "t4", "c").await;
     let all = Filter::default;
     assert_eq!(listed(&store, all()).await, ["t4", "t3", "t2", "t1"]);
-    assert_eq!(
-        listed(&store, Filter { limit: 2, ..all() }).await,
-        ["t4", "t3"]
-    );
-    assert_eq!(
-        listed(
-            &store,
-            Filter {
-                failed: true,
-                ..all()
-            }
-        )
-        .await,
-        ["t2"]
-    );
-    assert_eq!(
-        listed(
-            &store,
-            Filter {
-                unfinished: true,
-                ..all()
-            }
-        )
-        .await,
-        ["t4"]
-    );
+    assert_eq!(listed(&store, Filter { limit: 2, ..all() }).await, ["t4", "t3"]);
+    assert_eq!(listed(&store, Filter { failed: true, ..all() }).await, ["t2"]);
+    assert_eq!(listed(&store, Filter { unfinished: true, ..all() }).await, ["t4"]);
     let plugin = Some("codex".to_owned());
     assert_eq!(listed(&store, Filter { plugin, ..all() }).await, ["t2"]);
     let conversation = Some(talk("a"));
-    assert_eq!(
-        listed(
-            &store,
-            Filter {
-                conversation,
-                ..all()
-            }
-        )
-        .await,
-        ["t3", "t1"]
-    );
-    let grep = |text: &str| Filter {
-        grep: Some(text.to_owned()),
-        ..Filter::default()
-    };
+    assert_eq!(listed(&store, Filter { conversation, ..all() }).await, ["t3", "t1"]);
+    let grep = |text: &str| Filter { grep: Some(text.to_owned()), ..Filter::default() };
     assert_eq!(listed(&store, grep("PROMPT of T3")).await, ["t3"]);
     assert_eq!(listed(&store, grep("said no: 100%_")).await, ["t2"]);
     // What means something to LIKE is only text.
-    assert_eq!(
-        listed(&store, grep("prompt_of")).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(listed(&store, grep("prompt_of")).await, Vec::<String>::new());
     assert_eq!(listed(&store, grep("%")).await, ["t2"]);
     assert_eq!(listed(&store, grep("\\")).await, Vec::<String>::new());
     let now = store.recent(&all()).await.unwrap()[0].created_at;
     assert_eq!(
-        listed(
-            &store,
-            Filter {
-                since: Some(now + 1),
-                ..all()
-            }
-        )
-        .await,
+        listed(&store, Filter { since: Some(now + 1), ..all() }).await,
         Vec::<String>::new()
     );
-    assert_eq!(
-        listed(
-            &store,
-            Filter {
-                since: Some(0),
-                ..all()
-            }
-        )
-        .await
-        .len(),
-        4
-    );
+    assert_eq!(listed(&store, Filter { since: Some(0), ..all() }).await.len(), 4);
 
-    let failed = &store
-        .recent(&Filter {
-            failed: true,
-            ..all()
-        })
-        .await
-        .unwrap()[0];
+    let failed = &store.recent(&Filter { failed: true, ..all() }).await.unwrap()[0];
     let json = serde_json::to_value(failed).unwrap();
     assert_eq!(
         json["error"],
         serde_json::json!({ "code": "PROVIDER_ERROR", "cause": "rate_limited" })
     );
     assert_eq!(json["status"], "failed");
-    assert_eq!(
-        store.task(&id("t2")).await.unwrap().unwrap().error,
-        Some(error)
-    );
+    assert_eq!(store.task(&id("t2")).await.unwrap().unwrap().error, Some(error));
 }
 
 #[tokio::test]
@@ -153,15 +71,9 @@ async fn m_070_a_list_cuts_long_prompts_where_asked() {
     let mut task = new_task("t", "c");
     task.prompt = "ü".repeat(500_000);
     store.accept(&task, &owner).await.unwrap();
-    let cut = Filter {
-        prompt_chars: Some(3),
-        ..Filter::default()
-    };
+    let cut = Filter { prompt_chars: Some(3), ..Filter::default() };
     assert_eq!(store.recent(&cut).await.unwrap()[0].prompt, "üüü");
-    assert_eq!(
-        store.recent(&Filter::default()).await.unwrap()[0].prompt,
-        task.prompt
-    );
+    assert_eq!(store.recent(&Filter::default()).await.unwrap()[0].prompt, task.prompt);
 }
 
 #[tokio::test]
@@ -169,24 +81,14 @@ async fn m_018_a_transcript_has_what_was_said_before() {
     let home = Home::new();
     let store = home.open().await;
     let owner = store.owner().unwrap();
-    for (task, said) in [
-        ("t1", "first answer"),
-        ("t2", "second änswer"),
-        ("t3", "third"),
-    ] {
+    for (task, said) in [("t1", "first answer"), ("t2", "second änswer"), ("t3", "third")] {
         let claim = start(&store, &owner, task, "c").await;
         let events = Sequence::all(
             task,
             [
-                EventBody::Attempt {
-                    plugin: "x".to_owned(),
-                    index: 0,
-                },
+                EventBody::Attempt { plugin: "x".to_owned(), index: 0 },
                 EventBody::token("of an attempt before"),
-                EventBody::Attempt {
-                    plugin: "fake".to_owned(),
-                    index: 1,
-                },
+                EventBody::Attempt { plugin: "fake".to_owned(), index: 1 },
                 EventBody::token(said),
                 EventBody::Token {
                     text: "of a sub-agent".to_owned(),
@@ -196,28 +98,15 @@ async fn m_018_a_transcript_has_what_was_said_before() {
             ],
         );
         store.record(&id(task), &events).await.unwrap();
-        store
-            .finish(&claim, ok(&result(task, "c", said)))
-            .await
-            .unwrap();
+        store.finish(&claim, ok(&result(task, "c", said))).await.unwrap();
     }
     // One that only its result tells of.
     let claim = start(&store, &owner, "t4", "c").await;
-    store
-        .finish(&claim, ok(&result("t4", "c", "fourth")))
-        .await
-        .unwrap();
+    store.finish(&claim, ok(&result("t4", "c", "fourth"))).await.unwrap();
     start(&store, &owner, "t5", "c").await;
 
-    let limits = TranscriptLimits {
-        turns: 3,
-        prompt: 9,
-        answer: 6,
-    };
-    let said = store
-        .transcript(&talk("c"), &id("t5"), limits)
-        .await
-        .unwrap();
+    let limits = TranscriptLimits { turns: 3, prompt: 9, answer: 6 };
+    let said = store.transcript(&talk("c"), &id("t5"), limits).await.unwrap();
     let exchange = |task: &str, answer: &str, answer_cut| Exchange {
         task_id: id(task),
         plugin: Some("fake".to_owned()),
@@ -233,15 +122,9 @@ async fn m_018_a_transcript_has_what_was_said_before() {
         exchange("t4", "fourth", false),
     ];
     assert_eq!(said, expected);
-    let said = store
-        .transcript(&talk("c"), &id("t2"), Default::default())
-        .await
-        .unwrap();
+    let said = store.transcript(&talk("c"), &id("t2"), Default::default()).await.unwrap();
     assert_eq!(said.len(), 1);
-    assert_eq!(
-        (said[0].prompt.as_str(), said[0].prompt_cut),
-        ("prompt of t1", false)
-    );
+    assert_eq!((said[0].prompt.as_str(), said[0].prompt_cut), ("prompt of t1", false));
     assert_eq!(said[0].answer, "first answer");
 }
 
@@ -258,21 +141,9 @@ async fn the_last_conversation_is_of_the_folder_or_of_all() {
         new.cwd = cwd.to_owned();
         store.accept(&new, &owner).await.unwrap();
     }
-    assert_eq!(
-        store.last_conversation(None).await.unwrap(),
-        Some(talk("b"))
-    );
-    assert_eq!(
-        store.last_conversation(Some(&odd)).await.unwrap(),
-        Some(talk("a"))
-    );
-    assert_eq!(
-        store
-            .last_conversation(Some(Path::new("/c")))
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(store.last_conversation(None).await.unwrap(), Some(talk("b")));
+    assert_eq!(store.last_conversation(Some(&odd)).await.unwrap(), Some(talk("a")));
+    assert_eq!(store.last_conversation(Some(Path::new("/c"))).await.unwrap(), None);
     assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().cwd, odd);
     assert_eq!(store.turns(&talk("a")).await.unwrap(), 1);
     assert_eq!(store.turns(&talk("nobody")).await.unwrap(), 0);

@@ -22,11 +22,7 @@ async fn refused(path: &Path) -> StoreError {
         }
     }
     let error = Store::open(path, OpenOptions::default()).await.unwrap_err();
-    assert_eq!(
-        fs::read(path).unwrap(),
-        before,
-        "the damaged file was changed"
-    );
+    assert_eq!(fs::read(path).unwrap(), before, "the damaged file was changed");
     error
 }
 
@@ -73,9 +69,7 @@ async fn m_070_wide_permissions_are_narrowed() {
 async fn an_empty_file_is_a_new_database() {
     let home = Home::new();
     fs::write(&home.path, "").unwrap();
-    let error = Store::open(&home.path, OpenOptions::read())
-        .await
-        .unwrap_err();
+    let error = Store::open(&home.path, OpenOptions::read()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Missing);
     let store = home.open().await;
     assert_eq!(store.recent(&Filter::default()).await.unwrap(), []);
@@ -88,10 +82,7 @@ async fn an_empty_file_beside_a_log_with_content_is_refused() {
     let wal = home.folder.path().join("mia.db-wal");
     fs::write(&wal, "the only copy").unwrap();
     let error = refused(&home.path).await;
-    assert!(
-        error.to_string().contains("-wal file with content"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("-wal file with content"), "{error}");
     assert_eq!(fs::read(&wal).unwrap(), b"the only copy");
 }
 
@@ -114,9 +105,7 @@ async fn what_is_no_database_is_refused_and_kept() {
 async fn a_folder_in_its_place_is_refused() {
     let home = Home::new();
     fs::create_dir(&home.path).unwrap();
-    let error = Store::open(&home.path, OpenOptions::default())
-        .await
-        .unwrap_err();
+    let error = Store::open(&home.path, OpenOptions::default()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Corrupt);
 }
 
@@ -124,31 +113,11 @@ async fn a_folder_in_its_place_is_refused() {
 async fn a_database_cut_off_anywhere_is_refused_and_kept() {
     let home = Home::new();
     let whole = filled(&home).await;
-    let cuts = [
-        1,
-        15,
-        16,
-        17,
-        99,
-        100,
-        511,
-        4095,
-        4096,
-        4097,
-        8192,
-        whole.len() / 2,
-    ];
-    for cut in cuts
-        .into_iter()
-        .chain([whole.len() - 4096, whole.len() - 1])
-    {
+    let cuts = [1, 15, 16, 17, 99, 100, 511, 4095, 4096, 4097, 8192, whole.len() / 2];
+    for cut in cuts.into_iter().chain([whole.len() - 4096, whole.len() - 1]) {
         fs::write(&home.path, &whole[..cut]).unwrap();
         let error = refused(&home.path).await;
-        assert_eq!(
-            error.kind(),
-            StoreErrorKind::Corrupt,
-            "cut at {cut}: {error}"
-        );
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "cut at {cut}: {error}");
     }
 }
 
@@ -175,9 +144,7 @@ async fn the_database_of_another_program_is_refused_and_kept() {
 #[tokio::test]
 async fn a_missing_database_is_not_created_to_read() {
     let home = Home::new();
-    let error = Store::open(&home.path, OpenOptions::read())
-        .await
-        .unwrap_err();
+    let error = Store::open(&home.path, OpenOptions::read()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Missing);
     assert!(!home.path.exists());
 }
@@ -189,10 +156,7 @@ async fn opened_to_read_it_does_not_write() {
     let owner = store.owner().unwrap();
     let reading = Store::open(&home.path, OpenOptions::read()).await.unwrap();
     assert_eq!(reading.access(), Access::Read);
-    let error = reading
-        .accept(&new_task("t", "c"), &owner)
-        .await
-        .unwrap_err();
+    let error = reading.accept(&new_task("t", "c"), &owner).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::ReadOnly);
     // It sees what others write.
     store.accept(&new_task("t", "c"), &owner).await.unwrap();
@@ -202,18 +166,9 @@ async fn opened_to_read_it_does_not_write() {
 #[tokio::test]
 async fn a_name_that_looks_like_an_option_or_a_uri_is_a_name() {
     let home = Home::new();
-    for name in [
-        "file:x?mode=memory",
-        "mia.db?immutable=1",
-        "100%25",
-        "a'b\"c #;",
-    ] {
+    for name in ["file:x?mode=memory", "mia.db?immutable=1", "100%25", "a'b\"c #;"] {
         let path = home.folder.path().join(name);
-        Store::open(&path, OpenOptions::default())
-            .await
-            .unwrap()
-            .close()
-            .await;
+        Store::open(&path, OpenOptions::default()).await.unwrap().close().await;
         assert!(path.exists(), "{name}");
         Store::open(&path, OpenOptions::read()).await.unwrap();
     }
@@ -229,21 +184,14 @@ async fn a_read_only_folder_can_be_read_and_says_why_it_can_t_be_written() {
     fs::set_permissions(&home.path, fs::Permissions::from_mode(0o444)).unwrap();
     fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
     let path = home.path.to_str().unwrap();
-    assert_eq!(
-        Probe::run_unprivileged(&probe, &["read", path]).line,
-        "read 20"
-    );
-    let refused = Probe::run_unprivileged(&probe, &["write", path, "t", "c"])
-        .line
-        .clone();
+    assert_eq!(Probe::run_unprivileged(&probe, &["read", path]).line, "read 20");
+    let refused = Probe::run_unprivileged(&probe, &["write", path, "t", "c"]).line.clone();
     assert!(
         refused.starts_with("store_read_only ") || refused.starts_with("store_permission "),
         "{refused}"
     );
     fs::set_permissions(&home.path, fs::Permissions::from_mode(0o000)).unwrap();
-    let refused = Probe::run_unprivileged(&probe, &["read", path])
-        .line
-        .clone();
+    let refused = Probe::run_unprivileged(&probe, &["read", path]).line.clone();
     assert!(refused.starts_with("store_permission "), "{refused}");
     fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -257,12 +205,7 @@ async fn many_that_create_at_once_all_get_it() {
             tokio::spawn(async move { Store::open(&path, OpenOptions::default()).await })
         });
         for store in futures::future::join_all(opened).await {
-            store
-                .unwrap()
-                .unwrap()
-                .turns(&"c".parse().unwrap())
-                .await
-                .unwrap();
+            store.unwrap().unwrap().turns(&"c".parse().unwrap()).await.unwrap();
         }
     }
 }

@@ -25,18 +25,10 @@ async fn m_038_the_same_task_again_is_the_same_task() {
     let task = new_task("t", "c");
     assert_eq!(
         store.accept(&task, &owner).await.unwrap(),
-        Accepted::New {
-            place: 1,
-            queue_place: 0
-        }
+        Accepted::New { place: 1, queue_place: 0 }
     );
     let again = store.accept(&task, &owner).await.unwrap();
-    assert_eq!(
-        again,
-        Accepted::Already {
-            status: TaskStatus::Queued
-        }
-    );
+    assert_eq!(again, Accepted::Already { status: TaskStatus::Queued });
     let mut other = task.clone();
     other.prompt.push('!');
     let error = store.accept(&other, &owner).await.unwrap_err();
@@ -55,44 +47,24 @@ async fn m_037_two_owners_take_turns_in_order_of_acceptance() {
     let claim = start(&one, &first, "t1", "c").await;
     assert_eq!(
         two.accept(&new_task("t2", "c"), &second).await.unwrap(),
-        Accepted::New {
-            place: 2,
-            queue_place: 1
-        }
+        Accepted::New { place: 2, queue_place: 1 }
     );
     one.accept(&new_task("t3", "c"), &first).await.unwrap();
-    let waiting = |ahead| Turn::Waiting {
-        ahead,
-        running: Some(id("t1")),
-    };
+    let waiting = |ahead| Turn::Waiting { ahead, running: Some(id("t1")) };
     assert_eq!(one.try_start(&id("t3"), &first).await.unwrap(), waiting(2));
     assert_eq!(two.try_start(&id("t2"), &second).await.unwrap(), waiting(1));
     // Another conversation waits for nobody.
     start(&two, &second, "other", "d").await;
 
-    one.finish(&claim, ok(&result("t1", "c", "")))
-        .await
-        .unwrap();
+    one.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
     let ahead = one.try_start(&id("t3"), &first).await.unwrap();
-    assert_eq!(
-        ahead,
-        Turn::Waiting {
-            ahead: 1,
-            running: None
-        }
-    );
+    assert_eq!(ahead, Turn::Waiting { ahead: 1, running: None });
     let Turn::Started(claim) = two.try_start(&id("t2"), &second).await.unwrap() else {
         panic!("t2 is next");
     };
     assert_eq!(claim.epoch, 2);
     let error = one.try_start(&id("t2"), &first).await.unwrap_err();
-    assert!(matches!(
-        error,
-        StoreError::WrongStatus {
-            status: TaskStatus::Running,
-            ..
-        }
-    ));
+    assert!(matches!(error, StoreError::WrongStatus { status: TaskStatus::Running, .. }));
 }
 
 #[tokio::test]
@@ -104,13 +76,7 @@ async fn m_037_no_more_than_the_limit_wait() {
         let mut task = new_task(&format!("t{number}"), "c");
         task.queue_limit = Some(2);
         let accepted = store.accept(&task, &owner).await.unwrap();
-        assert_eq!(
-            accepted,
-            Accepted::New {
-                place: number + 1,
-                queue_place: number
-            }
-        );
+        assert_eq!(accepted, Accepted::New { place: number + 1, queue_place: number });
     }
     let mut task = new_task("t3", "c");
     task.queue_limit = Some(2);
@@ -118,14 +84,8 @@ async fn m_037_no_more_than_the_limit_wait() {
     assert_eq!(full, Accepted::QueueFull { waiting: 2 });
     assert!(store.task(&id("t3")).await.unwrap().is_none());
     // A place is free again when one has gone.
-    assert_eq!(
-        store.withdraw(&id("t1"), &aborted()).await.unwrap(),
-        Withdrawn::Done
-    );
-    assert!(matches!(
-        store.accept(&task, &owner).await.unwrap(),
-        Accepted::New { .. }
-    ));
+    assert_eq!(store.withdraw(&id("t1"), &aborted()).await.unwrap(), Withdrawn::Done);
+    assert!(matches!(store.accept(&task, &owner).await.unwrap(), Accepted::New { .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -144,9 +104,7 @@ async fn m_037_who_waits_is_told_and_then_starts() {
         .await
     });
     assert_eq!(told.recv().await.unwrap(), (1, Some(id("t1"))));
-    one.finish(&claim, ok(&result("t1", "c", "")))
-        .await
-        .unwrap();
+    one.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
     assert_eq!(waiter.await.unwrap().unwrap().epoch, 2);
 }
 
@@ -162,10 +120,7 @@ async fn m_037_never_two_of_a_conversation_at_once() {
             let owner = store.owner().unwrap();
             let task = new_task(&format!("t{number}"), "c");
             store.accept(&task, &owner).await.unwrap();
-            let claim = store
-                .wait_turn(&task.task_id, &owner, |_, _| {})
-                .await
-                .unwrap();
+            let claim = store.wait_turn(&task.task_id, &owner, |_, _| {}).await.unwrap();
             assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0);
             tokio::task::yield_now().await;
             store.begin_attempt(&task.task_id, 0, "fake").await.unwrap();
@@ -183,18 +138,11 @@ async fn m_037_never_two_of_a_conversation_at_once() {
 fn m_037_processes_share_a_conversation_without_an_error() {
     let home = Home::new();
     let path = home.path.to_str().unwrap();
-    let workers: Vec<_> = ["a", "b", "c", "d"]
-        .iter()
-        .map(|name| Probe::start(&["work", path, name, "15"]))
-        .collect();
+    let workers: Vec<_> =
+        ["a", "b", "c", "d"].iter().map(|name| Probe::start(&["work", path, name, "15"])).collect();
     for mut worker in workers {
         let mut said = String::new();
-        worker
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut said)
-            .unwrap();
+        worker.stdout.take().unwrap().read_to_string(&mut said).unwrap();
         worker.wait().unwrap();
         assert_eq!(said, "worked\n");
     }
@@ -207,27 +155,15 @@ async fn m_024_a_queued_task_is_withdrawn_once() {
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t1", "c").await;
     store.accept(&new_task("t2", "c"), &owner).await.unwrap();
-    assert_eq!(
-        store.withdraw(&id("t2"), &aborted()).await.unwrap(),
-        Withdrawn::Done
-    );
+    assert_eq!(store.withdraw(&id("t2"), &aborted()).await.unwrap(), Withdrawn::Done);
     let ended = Withdrawn::Ended(TaskStatus::Failed);
     assert_eq!(store.withdraw(&id("t2"), &aborted()).await.unwrap(), ended);
-    assert_eq!(
-        store.withdraw(&id("t1"), &aborted()).await.unwrap(),
-        Withdrawn::Running
-    );
+    assert_eq!(store.withdraw(&id("t1"), &aborted()).await.unwrap(), Withdrawn::Running);
     assert!(store.try_start(&id("t2"), &owner).await.is_err());
-    assert_eq!(
-        store.task(&id("t2")).await.unwrap().unwrap().error,
-        Some(aborted())
-    );
+    assert_eq!(store.task(&id("t2")).await.unwrap().unwrap().error, Some(aborted()));
     let error = store.withdraw(&id("nobody"), &aborted()).await.unwrap_err();
     assert!(matches!(error, StoreError::UnknownTask { .. }));
-    store
-        .finish(&claim, ok(&result("t1", "c", "")))
-        .await
-        .unwrap();
+    store.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
     // The one withdrawn holds nobody up.
     start(&store, &owner, "t3", "c").await;
 }
@@ -255,16 +191,7 @@ async fn m_024_who_waits_learns_that_the_task_was_withdrawn() {
     told.await.unwrap();
     store.withdraw(&id("t2"), &aborted()).await.unwrap();
     let error = waiter.await.unwrap().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            StoreError::WrongStatus {
-                status: TaskStatus::Failed,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, StoreError::WrongStatus { status: TaskStatus::Failed, .. }), "{error}");
 }
 
 #[tokio::test]
@@ -274,35 +201,15 @@ async fn m_008_a_task_ends_once() {
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t", "c").await;
     let result = result("t", "c", "");
-    assert_eq!(
-        store.finish(&claim, ok(&result)).await.unwrap(),
-        Finished::Now
-    );
+    assert_eq!(store.finish(&claim, ok(&result)).await.unwrap(), Finished::Now);
     let already = Finished::Already(TaskStatus::Completed);
     assert_eq!(store.finish(&claim, ok(&result)).await.unwrap(), already);
     let error = aborted();
-    let ending = mia_store::Ending {
-        outcome: Err(&error),
-        seq: None,
-        session: None,
-    };
+    let ending = mia_store::Ending { outcome: Err(&error), seq: None, session: None };
     assert_eq!(store.finish(&claim, ending).await.unwrap(), already);
-    let events = store
-        .events(&id("t"), Default::default(), usize::MAX)
-        .await
-        .unwrap()
-        .events;
-    assert_eq!(
-        events
-            .iter()
-            .filter(|event| event.body.is_terminal())
-            .count(),
-        1
-    );
-    assert_eq!(
-        store.task(&id("t")).await.unwrap().unwrap().result,
-        Some(result)
-    );
+    let events = store.events(&id("t"), Default::default(), usize::MAX).await.unwrap().events;
+    assert_eq!(events.iter().filter(|event| event.body.is_terminal()).count(), 1);
+    assert_eq!(store.task(&id("t")).await.unwrap().unwrap().result, Some(result));
 }
 
 #[tokio::test]
@@ -312,10 +219,7 @@ async fn a_claim_of_another_epoch_is_refused() {
     let owner = store.owner().unwrap();
     let mut claim = start(&store, &owner, "t", "c").await;
     claim.epoch += 1;
-    let error = store
-        .finish(&claim, ok(&result("t", "c", "")))
-        .await
-        .unwrap_err();
+    let error = store.finish(&claim, ok(&result("t", "c", ""))).await.unwrap_err();
     assert!(matches!(error, StoreError::Stale { .. }), "{error}");
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
 }
@@ -329,22 +233,14 @@ async fn a_call_that_is_dropped_leaves_the_store_usable() {
         let task = new_task(&format!("t{number}"), &format!("c{number}"));
         // Polled a few times, then dropped, wherever it is.
         let accepting = std::pin::pin!(store.accept(&task, &owner));
-        let _ = tokio::time::timeout(
-            std::time::Duration::from_micros(u64::from(number)),
-            accepting,
-        )
-        .await;
+        let _ =
+            tokio::time::timeout(std::time::Duration::from_micros(u64::from(number)), accepting)
+                .await;
     }
     let other = home.open().await;
     start(&other, &owner, "after", "c").await;
     start(&store, &owner, "after-too", "d").await;
-    let listed = store
-        .recent(&Filter {
-            limit: 1000,
-            ..Filter::default()
-        })
-        .await
-        .unwrap();
+    let listed = store.recent(&Filter { limit: 1000, ..Filter::default() }).await.unwrap();
     for task in listed {
         assert_eq!(store.turns(&task.conversation_id).await.unwrap(), 1);
     }

@@ -8,11 +8,7 @@ use serde_json::json;
 use crate::fixture::{Home, Sequence, id, ok, result, start};
 
 async fn events(store: &Store, task: &str) -> Vec<Event> {
-    store
-        .events(&id(task), Default::default(), usize::MAX)
-        .await
-        .unwrap()
-        .events
+    store.events(&id(task), Default::default(), usize::MAX).await.unwrap().events
 }
 
 fn call(tool: &str) -> ToolCallInfo {
@@ -53,10 +49,7 @@ async fn m_070_neighbouring_text_is_joined_and_nothing_else() {
         raw: Some(json!({ "_meta": 1 })),
     };
     let bodies = [
-        EventBody::Attempt {
-            plugin: "fake".to_owned(),
-            index: 0,
-        },
+        EventBody::Attempt { plugin: "fake".to_owned(), index: 0 },
         EventBody::token("a\0"),
         EventBody::token("bü"),
         EventBody::thought("hm"),
@@ -71,21 +64,12 @@ async fn m_070_neighbouring_text_is_joined_and_nothing_else() {
     let sent = Sequence::all("t", bodies);
     // One by one, as a slow model speaks.
     for event in &sent {
-        store
-            .record(&id("t"), std::slice::from_ref(event))
-            .await
-            .unwrap();
+        store.record(&id("t"), std::slice::from_ref(event)).await.unwrap();
     }
-    let kept: Vec<EventBody> = events(&store, "t")
-        .await
-        .into_iter()
-        .map(|event| event.body)
-        .collect();
+    let kept: Vec<EventBody> =
+        events(&store, "t").await.into_iter().map(|event| event.body).collect();
     let expected = [
-        EventBody::Attempt {
-            plugin: "fake".to_owned(),
-            index: 0,
-        },
+        EventBody::Attempt { plugin: "fake".to_owned(), index: 0 },
         EventBody::token("a\0bü"),
         EventBody::thought("hm"),
         EventBody::token("c"),
@@ -98,19 +82,11 @@ async fn m_070_neighbouring_text_is_joined_and_nothing_else() {
     assert_eq!(kept, expected);
     // The same all at once makes the same record.
     start(&store, &owner, "t2", "c2").await;
-    let sent: Vec<Event> = sent
-        .into_iter()
-        .map(|event| Event {
-            task_id: id("t2"),
-            ..event
-        })
-        .collect();
+    let sent: Vec<Event> =
+        sent.into_iter().map(|event| Event { task_id: id("t2"), ..event }).collect();
     store.record(&id("t2"), &sent).await.unwrap();
-    let kept: Vec<EventBody> = events(&store, "t2")
-        .await
-        .into_iter()
-        .map(|event| event.body)
-        .collect();
+    let kept: Vec<EventBody> =
+        events(&store, "t2").await.into_iter().map(|event| event.body).collect();
     assert_eq!(kept, expected);
 }
 
@@ -121,14 +97,8 @@ async fn m_070_text_with_a_gap_before_it_is_not_joined() {
     let owner = store.owner().unwrap();
     start(&store, &owner, "t", "c").await;
     let sent = Sequence::all("t", ["one", "lost", "two"].map(EventBody::token));
-    store
-        .record(&id("t"), &[sent[0].clone(), sent[2].clone()])
-        .await
-        .unwrap();
-    assert_eq!(
-        events(&store, "t").await,
-        [sent[0].clone(), sent[2].clone()]
-    );
+    store.record(&id("t"), &[sent[0].clone(), sent[2].clone()]).await.unwrap();
+    assert_eq!(events(&store, "t").await, [sent[0].clone(), sent[2].clone()]);
 }
 
 #[tokio::test]
@@ -169,19 +139,12 @@ async fn m_070_text_takes_at_most_a_fifth_more_than_its_bytes() {
         }
         let result = result("t", "c", &said);
         store.finish(&claim, ok(&result)).await.unwrap();
-        assert_eq!(
-            store.task(&id("t")).await.unwrap().unwrap().result,
-            Some(result)
-        );
+        assert_eq!(store.task(&id("t")).await.unwrap().unwrap().result, Some(result));
         drop(owner);
         store.close().await;
         let size = std::fs::metadata(&home.path).unwrap().len();
         let most = said.len() as u64 * 12 / 10;
-        assert!(
-            size <= most,
-            "batches of {batch}: {size} bytes for {} of text",
-            said.len()
-        );
+        assert!(size <= most, "batches of {batch}: {size} bytes for {} of text", said.len());
     }
 }
 
@@ -192,14 +155,8 @@ async fn m_008_the_result_comes_back_as_it_was() {
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t", "c").await;
     let bodies = [
-        EventBody::Attempt {
-            plugin: "broken".to_owned(),
-            index: 0,
-        },
-        EventBody::Attempt {
-            plugin: "fake".to_owned(),
-            index: 1,
-        },
+        EventBody::Attempt { plugin: "broken".to_owned(), index: 0 },
+        EventBody::Attempt { plugin: "fake".to_owned(), index: 1 },
         EventBody::token("all "),
         EventBody::ToolCall(call("x")),
         EventBody::ToolResult(returned("x", "a file")),
@@ -207,10 +164,7 @@ async fn m_008_the_result_comes_back_as_it_was() {
     ];
     let sent = Sequence::all("t", bodies);
     store.record(&id("t"), &sent).await.unwrap();
-    let unseen = ToolCallInfo {
-        id: "never seen".to_owned(),
-        ..call("y")
-    };
+    let unseen = ToolCallInfo { id: "never seen".to_owned(), ..call("y") };
     let full = DispatchResult {
         tool_calls: vec![call("x"), unseen],
         cost_usd: Some(0.1 + 0.2),
@@ -235,15 +189,7 @@ async fn m_008_the_result_comes_back_as_it_was() {
     let kept = events(&store, "t").await;
     assert_eq!(kept[..sent.len()], sent[..]);
     let end = &kept[sent.len()];
-    assert_eq!(
-        (end.seq, end.body.clone()),
-        (
-            7,
-            EventBody::Complete {
-                result: Box::new(full)
-            }
-        )
-    );
+    assert_eq!((end.seq, end.body.clone()), (7, EventBody::Complete { result: Box::new(full) }));
 }
 
 #[tokio::test]
@@ -251,18 +197,11 @@ async fn m_008_content_that_differs_from_the_events_is_kept_too() {
     let home = Home::new();
     let store = home.open().await;
     let owner = store.owner().unwrap();
-    for (task, content) in [
-        ("t1", "something else"),
-        ("t2", "said and more"),
-        ("t3", "sai"),
-    ] {
+    for (task, content) in [("t1", "something else"), ("t2", "said and more"), ("t3", "sai")] {
         let claim = start(&store, &owner, task, task).await;
         let sent = Sequence::all(task, [EventBody::token("said")]);
         store.record(&id(task), &sent).await.unwrap();
-        store
-            .finish(&claim, ok(&result(task, task, content)))
-            .await
-            .unwrap();
+        store.finish(&claim, ok(&result(task, task, content))).await.unwrap();
         let record = store.task(&id(task)).await.unwrap().unwrap();
         assert_eq!(record.result.unwrap().content, content);
     }
@@ -283,16 +222,11 @@ async fn m_009_results_are_paired_by_id() {
         EventBody::ToolResult(failed.clone()),
         EventBody::ToolResult(returned("orphan", "third")),
     ];
-    store
-        .record(&id("t"), &Sequence::all("t", bodies))
-        .await
-        .unwrap();
+    store.record(&id("t"), &Sequence::all("t", bodies)).await.unwrap();
     let mut tools = store.task(&id("t")).await.unwrap().unwrap().tools;
     tools.sort_by(|a, b| a.call.id.cmp(&b.call.id));
-    let pairs: Vec<_> = tools
-        .into_iter()
-        .map(|tool| (tool.call.id, tool.result.unwrap()))
-        .collect();
+    let pairs: Vec<_> =
+        tools.into_iter().map(|tool| (tool.call.id, tool.result.unwrap())).collect();
     let expected = [
         ("a".to_owned(), failed),
         ("b".to_owned(), returned("b", "second")),
@@ -304,23 +238,13 @@ async fn m_009_results_are_paired_by_id() {
 #[tokio::test]
 async fn m_070_tool_output_is_whole_up_to_the_limit() {
     let home = Home::new();
-    let options = OpenOptions {
-        tool_output: 5,
-        ..OpenOptions::default()
-    };
+    let options = OpenOptions { tool_output: 5, ..OpenOptions::default() };
     let store = Store::open(&home.path, options).await.unwrap();
     let owner = store.owner().unwrap();
     start(&store, &owner, "t", "c").await;
-    let bodies = [
-        returned("a", "12345"),
-        returned("b", "123456"),
-        returned("c", "1234ü"),
-    ]
-    .map(EventBody::ToolResult);
-    store
-        .record(&id("t"), &Sequence::all("t", bodies))
-        .await
-        .unwrap();
+    let bodies = [returned("a", "12345"), returned("b", "123456"), returned("c", "1234ü")]
+        .map(EventBody::ToolResult);
+    store.record(&id("t"), &Sequence::all("t", bodies)).await.unwrap();
     let kept: Vec<_> = store
         .task(&id("t"))
         .await
@@ -342,20 +266,11 @@ async fn m_008_nothing_is_recorded_after_the_end() {
     let store = home.open().await;
     let owner = store.owner().unwrap();
     let claim = start(&store, &owner, "t", "c").await;
-    store
-        .finish(&claim, ok(&result("t", "c", "")))
-        .await
-        .unwrap();
+    store.finish(&claim, ok(&result("t", "c", ""))).await.unwrap();
     let late = Sequence::all("t", [EventBody::token("late")]);
     let error = store.record(&id("t"), &late).await.unwrap_err();
     assert!(
-        matches!(
-            error,
-            StoreError::WrongStatus {
-                status: TaskStatus::Completed,
-                ..
-            }
-        ),
+        matches!(error, StoreError::WrongStatus { status: TaskStatus::Completed, .. }),
         "{error}"
     );
 }

@@ -12,16 +12,11 @@ fn digest(events: &[Event]) -> Vec<(String, String)> {
     let mut digest: Vec<(String, String)> = Vec::new();
     for event in events {
         let (key, text) = match &event.body {
-            EventBody::Token {
-                text, parent_id, ..
+            EventBody::Token { text, parent_id, .. }
+            | EventBody::Thought { text, parent_id, .. } => {
+                (format!("{} {parent_id:?}", event.body.kind()), text.clone())
             }
-            | EventBody::Thought {
-                text, parent_id, ..
-            } => (format!("{} {parent_id:?}", event.body.kind()), text.clone()),
-            other => (
-                other.kind().to_owned(),
-                serde_json::to_string(other).unwrap(),
-            ),
+            other => (other.kind().to_owned(), serde_json::to_string(other).unwrap()),
         };
         match digest.last_mut() {
             Some((last, all)) if *last == key && key.contains(' ') => all.push_str(&text),
@@ -119,17 +114,8 @@ async fn m_038_a_point_inside_of_text_gives_the_rest_of_it() {
     start(&store, &owner, "t", "c").await;
     let sent = Sequence::all("t", ["hello ", "wörld"].map(EventBody::token));
     store.record(&id("t"), &sent).await.unwrap();
-    for (had, rest) in [
-        (0, "hello wörld"),
-        (3, "lo wörld"),
-        (8, "rld"),
-        (9, "rld"),
-        (12, ""),
-    ] {
-        let from = ResumePoint {
-            seq: 1,
-            offset: Some(had),
-        };
+    for (had, rest) in [(0, "hello wörld"), (3, "lo wörld"), (8, "rld"), (9, "rld"), (12, "")] {
+        let from = ResumePoint { seq: 1, offset: Some(had) };
         let page = store.events(&id("t"), from, usize::MAX).await.unwrap();
         let text: String = page
             .events

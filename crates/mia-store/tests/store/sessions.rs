@@ -20,10 +20,7 @@ fn session(conversation: &str, plugin: &str, cwd: Option<&str>, agents: &str) ->
 }
 
 async fn found(store: &Store, plugin: &str, cwd: Option<&str>) -> Option<Session> {
-    store
-        .session(plugin, &talk("c"), cwd.map(Path::new))
-        .await
-        .unwrap()
+    store.session(plugin, &talk("c"), cwd.map(Path::new)).await.unwrap()
 }
 
 #[tokio::test]
@@ -37,47 +34,17 @@ async fn m_017_a_session_is_kept_by_conversation_plugin_and_folder() {
         store.put_session(one).await.unwrap();
     }
     assert_eq!(found(&store, "codex", None).await, Some(anywhere));
-    assert_eq!(
-        found(&store, "claude-code", Some("/here")).await,
-        Some(here.clone())
-    );
+    assert_eq!(found(&store, "claude-code", Some("/here")).await, Some(here.clone()));
     assert_eq!(found(&store, "claude-code", None).await, None);
-    let again = Session {
-        session_id: "s4".to_owned(),
-        ..here
-    };
+    let again = Session { session_id: "s4".to_owned(), ..here };
     store.put_session(&again).await.unwrap();
-    assert_eq!(
-        found(&store, "claude-code", Some("/here")).await,
-        Some(again)
-    );
+    assert_eq!(found(&store, "claude-code", Some("/here")).await, Some(again));
     let folder = Path::new("/here");
-    assert_eq!(
-        store
-            .remove_session("claude-code", &talk("c"), Some(folder))
-            .await
-            .unwrap(),
-        1
-    );
-    let latest = store
-        .latest_session("claude-code", &talk("c"))
-        .await
-        .unwrap();
+    assert_eq!(store.remove_session("claude-code", &talk("c"), Some(folder)).await.unwrap(), 1);
+    let latest = store.latest_session("claude-code", &talk("c")).await.unwrap();
     assert_eq!(latest, Some(there));
-    assert_eq!(
-        store
-            .remove_session("claude-code", &talk("c"), None)
-            .await
-            .unwrap(),
-        1
-    );
-    assert_eq!(
-        store
-            .remove_session("claude-code", &talk("c"), None)
-            .await
-            .unwrap(),
-        0
-    );
+    assert_eq!(store.remove_session("claude-code", &talk("c"), None).await.unwrap(), 1);
+    assert_eq!(store.remove_session("claude-code", &talk("c"), None).await.unwrap(), 0);
     assert!(found(&store, "codex", None).await.is_some());
 }
 
@@ -89,11 +56,7 @@ async fn m_017_the_session_is_written_with_the_end_or_not_at_all() {
     let mut claim = start(&store, &owner, "t", "c").await;
     let session = session("c", "fake", None, "s");
     let result = result("t", "c", "");
-    let ending = Ending {
-        outcome: Ok(&result),
-        seq: None,
-        session: Some(&session),
-    };
+    let ending = Ending { outcome: Ok(&result), seq: None, session: Some(&session) };
     claim.epoch += 1;
     store.finish(&claim, ending).await.unwrap_err();
     assert_eq!(found(&store, "fake", None).await, None);
@@ -107,34 +70,14 @@ async fn m_072_cleanup_spares_the_young_and_the_busy() {
     let home = Home::new();
     let store = home.open().await;
     let owner = store.owner().unwrap();
-    store
-        .put_session(&session("c", "fake", None, "idle"))
-        .await
-        .unwrap();
-    store
-        .put_session(&session("busy", "fake", None, "busy"))
-        .await
-        .unwrap();
-    store
-        .put_session(&session("c", "other", None, "other"))
-        .await
-        .unwrap();
+    store.put_session(&session("c", "fake", None, "idle")).await.unwrap();
+    store.put_session(&session("busy", "fake", None, "busy")).await.unwrap();
+    store.put_session(&session("c", "other", None, "other")).await.unwrap();
     store.accept(&new_task("t", "busy"), &owner).await.unwrap();
     let day = Duration::from_secs(86_400);
-    assert_eq!(
-        store
-            .remove_older_sessions(Some("fake"), day)
-            .await
-            .unwrap(),
-        0
-    );
+    assert_eq!(store.remove_older_sessions(Some("fake"), day).await.unwrap(), 0);
     // The clock has to have moved on by a millisecond.
-    while store
-        .remove_older_sessions(Some("fake"), Duration::ZERO)
-        .await
-        .unwrap()
-        == 0
-    {
+    while store.remove_older_sessions(Some("fake"), Duration::ZERO).await.unwrap() == 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(found(&store, "fake", None).await, None);

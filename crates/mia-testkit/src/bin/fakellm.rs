@@ -14,22 +14,16 @@ fn options() -> Result<Options, String> {
     let mut options = Options::default();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .ok_or_else(|| format!("{argument} needs a value"))
-        };
+        let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
             "--port" => {
-                options.port = value()?
-                    .parse()
-                    .map_err(|_| "--port needs a number".to_owned())?
+                options.port = value()?.parse().map_err(|_| "--port needs a number".to_owned())?
             }
             "--require-key" => options.require_key = Some(value()?),
             "--log-bodies" => options.bodies = true,
             _ => {
                 return Err(
-                    "usage: fakellm [--port N] [--require-key KEY] [--log-bodies]".to_owned(),
+                    "usage: fakellm [--port N] [--require-key KEY] [--log-bodies]".to_owned()
                 );
             }
         }

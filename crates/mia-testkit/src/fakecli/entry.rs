@@ -31,21 +31,12 @@ pub(crate) fn run_if_asked() {
 /// The fake CLI as a program. Ends the process.
 pub fn main() -> ! {
     let arguments: Vec<_> = env::args_os().collect();
-    if arguments
-        .get(1)
-        .is_some_and(|first| first == sleeper::ARGUMENT)
-    {
-        sleeper::sleep(
-            arguments.get(2).expect("the sleeper's file"),
-            &arguments[3..],
-        );
+    if arguments.get(1).is_some_and(|first| first == sleeper::ARGUMENT) {
+        sleeper::sleep(arguments.get(2).expect("the sleeper's file"), &arguments[3..]);
     }
     let program = arguments.first().map(PathBuf::from).unwrap_or_default();
     let beside = located(&program).and_then(|path| path.parent().map(Path::to_path_buf));
-    let folder = beside
-        .clone()
-        .or_else(|| env::current_dir().ok())
-        .unwrap_or_default();
+    let folder = beside.clone().or_else(|| env::current_dir().ok()).unwrap_or_default();
     let text = match find_script(beside.as_deref(), arguments.get(1..3)) {
         Ok(text) => text,
         Err(error) => fail(BAD_SCRIPT, &format!("no script: {error}")),

@@ -54,12 +54,8 @@ impl Stage {
         let copy = |stream: OwnedFd| BufWriter::with_capacity(BUFFER, File::from(stream));
         Ok(Self {
             folder: folder.to_path_buf(),
-            out: rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)
-                .ok()
-                .map(copy),
-            err: rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)
-                .ok()
-                .map(copy),
+            out: rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).ok().map(copy),
+            err: rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3).ok().map(copy),
             input: rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)
                 .ok()
                 .map(|stream| BufReader::new(File::from(stream))),
@@ -179,10 +175,7 @@ impl Stage {
     }
 
     fn close(&mut self, stream: Stream) -> io::Result<()> {
-        let null = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open("/dev/null")?;
+        let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
         match stream {
             Stream::In => {
                 self.input = None;
@@ -250,9 +243,9 @@ fn echo(input: &mut BufReader<File>, out: &mut BufWriter<File>) -> io::Result<()
 /// The first member of that name, looking into everything.
 fn member<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
-        Value::Object(members) => members
-            .get(key)
-            .or_else(|| members.values().find_map(|inner| member(inner, key))),
+        Value::Object(members) => {
+            members.get(key).or_else(|| members.values().find_map(|inner| member(inner, key)))
+        }
         Value::Array(items) => items.iter().find_map(|inner| member(inner, key)),
         _ => None,
     }
@@ -261,17 +254,12 @@ fn member<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
 fn environment() -> Value {
     std::env::vars_os()
         .map(|(name, value)| {
-            (
-                name.to_string_lossy().into_owned(),
-                Value::from(value.to_string_lossy()),
-            )
+            (name.to_string_lossy().into_owned(), Value::from(value.to_string_lossy()))
         })
         .collect::<serde_json::Map<_, _>>()
         .into()
 }
 
 fn arguments() -> Value {
-    std::env::args_os()
-        .map(|argument| Value::from(argument.to_string_lossy()))
-        .collect()
+    std::env::args_os().map(|argument| Value::from(argument.to_string_lossy())).collect()
 }

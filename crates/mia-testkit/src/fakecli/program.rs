@@ -32,10 +32,7 @@ impl FakeCli {
         let this_binary = std::env::current_exe().expect("the path of the test binary");
         symlink(this_binary, &path)
             .expect("a folder of the test's own, without such a program yet");
-        let cli = Self {
-            path,
-            queued: AtomicU32::new(0),
-        };
+        let cli = Self { path, queued: AtomicU32::new(0) };
         if name != NAME {
             cli.script("");
         }

@@ -42,10 +42,7 @@ const HANG_MS: u64 = 600_000;
 
 /// Parses a whole script. The error names the line.
 pub(super) fn parse(text: &str) -> Result<Vec<Step>, String> {
-    let lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.trim_start()));
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim_start()));
     lines
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
         .map(|(number, line)| step(line).map_err(|error| format!("line {number}: {error}: {line}")))
@@ -64,14 +61,7 @@ fn step(line: &str) -> Result<Step, String> {
         "errfill" => Step::ErrFill(number(rest)?),
         "repeat" => counted(rest).map(|(count, text)| Step::Repeat(count, text))?,
         "bigline" => counted(rest).map(|(count, text)| {
-            Step::BigLine(
-                count,
-                if text.is_empty() {
-                    "{fill}".to_owned()
-                } else {
-                    text
-                },
-            )
+            Step::BigLine(count, if text.is_empty() { "{fill}".to_owned() } else { text })
         })?,
         "read-line" => Step::ReadLine(path()),
         "read-until" => Step::ReadUntil(text()),
@@ -82,9 +72,7 @@ fn step(line: &str) -> Result<Step, String> {
         "wait-file" => Step::WaitFile(needed()?),
         "touch" => Step::Touch(needed()?),
         "write-file" => {
-            let (path, text) = rest
-                .split_once(' ')
-                .ok_or("a path and a text are missing")?;
+            let (path, text) = rest.split_once(' ').ok_or("a path and a text are missing")?;
             Step::WriteFile(path.to_owned(), text.to_owned())
         }
         "dump-env" => Step::DumpEnv(needed()?),
@@ -96,10 +84,7 @@ fn step(line: &str) -> Result<Step, String> {
             let path = words.next().ok_or("a path for the pid is missing")?;
             let options: Vec<String> = words.collect();
             let known = ["setsid", "clean-env", "hold-stdout", "stubborn"];
-            if let Some(other) = options
-                .iter()
-                .find(|option| !known.contains(&option.as_str()))
-            {
+            if let Some(other) = options.iter().find(|option| !known.contains(&option.as_str())) {
                 return Err(format!("unknown option {other}"));
             }
             Step::ForkSleeper(path, options)
@@ -137,10 +122,7 @@ fn signal(text: &str) -> Result<Signal, String> {
         ("USR2", Signal::USR2),
     ];
     let bare = name.strip_prefix("SIG").unwrap_or(name);
-    let named = by_name
-        .iter()
-        .find(|(known, _)| *known == bare)
-        .map(|(_, signal)| *signal);
+    let named = by_name.iter().find(|(known, _)| *known == bare).map(|(_, signal)| *signal);
     named
         .or_else(|| Signal::from_named_raw(name.parse().ok()?))
         .ok_or_else(|| "unknown signal".to_owned())
@@ -184,10 +166,7 @@ mod tests {
             Step::Out("{\"a\": 1}".to_owned()),
             Step::Raw(b"a\n\0\\".to_vec()),
             Step::Repeat(3, "line {i}".to_owned()),
-            Step::ForkSleeper(
-                "p".to_owned(),
-                vec!["setsid".to_owned(), "stubborn".to_owned()],
-            ),
+            Step::ForkSleeper("p".to_owned(), vec!["setsid".to_owned(), "stubborn".to_owned()]),
             Step::Ignore(Signal::TERM),
             Step::SignalSelf(Signal::KILL),
             Step::Exit(7),
@@ -198,10 +177,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let error = |script| parse(script).unwrap_err();
-        assert_eq!(
-            error("out a\nshout b"),
-            "line 2: unknown step shout: shout b"
-        );
+        assert_eq!(error("out a\nshout b"), "line 2: unknown step shout: shout b");
         assert_eq!(error("sleep soon"), "line 1: not a number: sleep soon");
         assert_eq!(error("raw \\q"), "line 1: unknown escape: raw \\q");
         assert_eq!(

@@ -20,12 +20,7 @@ const SLEEP: Duration = Duration::from_secs(600);
 pub(super) fn start(file: &Path, options: &[String]) -> io::Result<()> {
     let has = |option: &str| options.iter().any(|given| given == option);
     let mut command = Command::new(std::env::current_exe()?);
-    command
-        .arg0(NAME)
-        .arg(ARGUMENT)
-        .arg(file)
-        .args(options)
-        .stdin(Stdio::null());
+    command.arg0(NAME).arg(ARGUMENT).arg(file).args(options).stdin(Stdio::null());
     if !has("hold-stdout") {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }

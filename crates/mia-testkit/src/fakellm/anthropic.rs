@@ -41,9 +41,7 @@ impl Api for Anthropic {
             model: text(&body["model"]),
             stream: body["stream"] == true,
             system: flat(&body["system"]),
-            tools: tools
-                .map(|tool| (text(&tool["name"]), tool["input_schema"].clone()))
-                .collect(),
+            tools: tools.map(|tool| (text(&tool["name"]), tool["input_schema"].clone())).collect(),
             schema: format.map(|format| format["schema"].clone()),
             messages: Vec::new(),
         };
@@ -120,18 +118,12 @@ fn read_message(conversation: &mut Conversation, message: &Value) {
         _ => Vec::new(),
     };
     let of_kind = |kind: &'static str| content.iter().filter(move |block| block["type"] == kind);
-    let texts: Vec<String> = of_kind("text")
-        .map(|block| text_of(&block["text"]))
-        .collect();
+    let texts: Vec<String> = of_kind("text").map(|block| text_of(&block["text"])).collect();
     match message["role"].as_str() {
         Some("assistant") => conversation.assistant(&texts.join("\n")),
         Some("system") => conversation.instruction(&texts.join("\n")),
-        _ => conversation.user(
-            texts,
-            of_kind("tool_result")
-                .map(|block| flat(&block["content"]))
-                .collect(),
-        ),
+        _ => conversation
+            .user(texts, of_kind("tool_result").map(|block| flat(&block["content"])).collect()),
     }
 }
 

@@ -60,10 +60,7 @@ impl Used {
         });
         Self {
             input: plan.usage.input.unwrap_or_else(|| tokens(request_bytes)),
-            output: plan
-                .usage
-                .output
-                .unwrap_or_else(|| tokens(answer_bytes.sum())),
+            output: plan.usage.output.unwrap_or_else(|| tokens(answer_bytes.sum())),
             cached: plan.usage.cached.unwrap_or(0),
         }
     }

@@ -88,11 +88,7 @@ impl Conversation {
     }
 
     fn add(&mut self, role: Role, text: &str, results: Vec<String>) {
-        self.messages.push(Message {
-            role,
-            text: text.to_owned(),
-            results,
-        });
+        self.messages.push(Message { role, text: text.to_owned(), results });
     }
 
     /// How many messages each role has.
@@ -112,11 +108,8 @@ pub(super) fn flat(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(items) => {
-            let parts: Vec<String> = items
-                .iter()
-                .map(flat)
-                .filter(|part| !part.is_empty())
-                .collect();
+            let parts: Vec<String> =
+                items.iter().map(flat).filter(|part| !part.is_empty()).collect();
             parts.join("\n")
         }
         Value::Object(members) => ["text", "content", "output", "result", "error"]

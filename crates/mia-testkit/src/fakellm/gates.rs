@@ -20,8 +20,7 @@ impl Gates {
     }
 
     fn change(&self, name: &str, change: impl FnOnce(&mut Gate)) {
-        self.0
-            .send_modify(|gates| change(gates.entry(name.to_owned()).or_default()));
+        self.0.send_modify(|gates| change(gates.entry(name.to_owned()).or_default()));
     }
 
     async fn until(&self, name: &str, holds: impl Fn(Gate) -> bool) {

@@ -41,16 +41,9 @@ pub(super) async fn handle(
     request: HttpRequest,
 ) -> Result<Response, Infallible> {
     let (head, body) = request.into_parts();
-    let path = head
-        .uri
-        .path_and_query()
-        .map_or("/", |whole| whole.as_str())
-        .to_owned();
+    let path = head.uri.path_and_query().map_or("/", |whole| whole.as_str()).to_owned();
     let Ok(body) = axum::body::to_bytes(body, BODY_LIMIT).await else {
-        return Ok(json_answer(
-            413,
-            &json!({ "error": { "message": "the body is too large" } }),
-        ));
+        return Ok(json_answer(413, &json!({ "error": { "message": "the body is too large" } })));
     };
     let entry = entry(&head.method, &path, &head.headers, body.len());
     if head.method != Method::POST {
@@ -60,14 +53,9 @@ pub(super) async fn handle(
         shared.gates.open(gate);
         return Ok(json_answer(200, &json!({ "ok": true })));
     }
-    let api = APIS
-        .iter()
-        .find_map(|api| Some((*api, api.call(head.uri.path())?)));
+    let api = APIS.iter().find_map(|api| Some((*api, api.call(head.uri.path())?)));
     let Some((api, call)) = api else {
-        shared.journal.enter(Request {
-            happening: Happening::Failed(404),
-            ..entry
-        });
+        shared.journal.enter(Request { happening: Happening::Failed(404), ..entry });
         return Ok(not_found());
     };
     let parsed: Result<Value, _> = serde_json::from_slice(&body);
@@ -79,12 +67,7 @@ pub(super) async fn handle(
             happening: Happening::Failed(400),
             ..entry
         });
-        let failure = Failure {
-            status: 400,
-            kind: None,
-            message,
-            retry_after: None,
-        };
+        let failure = Failure { status: 400, kind: None, message, retry_after: None };
         return Ok(refusal(api, &failure));
     };
     match call {
@@ -104,12 +87,8 @@ pub(super) async fn handle(
 }
 
 fn entry(method: &Method, path: &str, headers: &HeaderMap, bytes: usize) -> Request {
-    let text = |name: &str| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
+    let text =
+        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let keys = [
         text("x-api-key"),
         text("x-goog-api-key"),
@@ -124,11 +103,7 @@ fn entry(method: &Method, path: &str, headers: &HeaderMap, bytes: usize) -> Requ
         verb: String::new(),
         auxiliary: false,
         stream: false,
-        key: keys
-            .into_iter()
-            .find(|key| !key.is_empty())
-            .unwrap_or_default()
-            .to_owned(),
+        key: keys.into_iter().find(|key| !key.is_empty()).unwrap_or_default().to_owned(),
         user_agent: text("user-agent").to_owned(),
         tools: Vec::new(),
         roles: Vec::new(),
@@ -150,24 +125,13 @@ fn look_up(shared: &Shared, path: &str, entry: Request) -> Response {
     }
     let models = path.ends_with("/models");
     let known = models || entry.method == "HEAD";
-    let happening = if known {
-        Happening::Answered
-    } else {
-        Happening::Failed(404)
-    };
+    let happening = if known { Happening::Answered } else { Happening::Failed(404) };
     shared.journal.enter(Request { happening, ..entry });
     if models {
         let model = json!({ "id": "fake-model", "type": "model", "object": "model", "display_name": "fake-model", "created": 1 });
-        return json_answer(
-            200,
-            &json!({ "object": "list", "data": [model], "has_more": false }),
-        );
+        return json_answer(200, &json!({ "object": "list", "data": [model], "has_more": false }));
     }
-    if known {
-        StatusCode::OK.into_response()
-    } else {
-        not_found()
-    }
+    if known { StatusCode::OK.into_response() } else { not_found() }
 }
 
 fn not_found() -> Response {
@@ -179,20 +143,14 @@ fn not_found() -> Response {
 
 fn json_answer(status: u16, body: &Value) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = [
-        (header::CONTENT_TYPE.as_str(), "application/json".to_owned()),
-        ("request-id", id("req")),
-    ];
+    let headers =
+        [(header::CONTENT_TYPE.as_str(), "application/json".to_owned()), ("request-id", id("req"))];
     (status, headers, body.to_string()).into_response()
 }
 
 fn refusal(api: &dyn Api, failure: &Failure) -> Response {
     let mut response = json_answer(failure.status, &api.error(failure));
-    if let Some(value) = failure
-        .retry_after
-        .as_ref()
-        .and_then(|value| value.parse().ok())
-    {
+    if let Some(value) = failure.retry_after.as_ref().and_then(|value| value.parse().ok()) {
         response.headers_mut().insert(header::RETRY_AFTER, value);
     }
     response
@@ -206,23 +164,11 @@ async fn answer(
     entry: Request,
 ) -> Response {
     let conversation = api.read(path, &body);
-    let admitted = shared
-        .options
-        .require_key
-        .as_ref()
-        .is_none_or(|key| *key == entry.key);
-    let mut plan = plan(
-        &conversation,
-        &mut shared.attempts.lock().expect("no panic holds it"),
-    );
+    let admitted = shared.options.require_key.as_ref().is_none_or(|key| *key == entry.key);
+    let mut plan = plan(&conversation, &mut shared.attempts.lock().expect("no panic holds it"));
     if !admitted {
         let message = "invalid x-api-key".to_owned();
-        plan.answer = Answer::Fail(Failure {
-            status: 401,
-            kind: None,
-            message,
-            retry_after: None,
-        });
+        plan.answer = Answer::Fail(Failure { status: 401, kind: None, message, retry_after: None });
     }
     let request_bytes = entry.bytes;
     let number = shared.journal.enter(Request {
@@ -232,19 +178,11 @@ async fn answer(
         auxiliary: plan.auxiliary,
         stream: conversation.stream,
         tools: conversation.tools.keys().cloned().collect(),
-        roles: conversation
-            .messages
-            .iter()
-            .map(|message| message.role)
-            .collect(),
+        roles: conversation.messages.iter().map(|message| message.role).collect(),
         body: shared.options.bodies.then(|| Arc::new(body)),
         ..entry
     });
-    let mut presence = Presence {
-        shared: Arc::clone(&shared),
-        number,
-        over: false,
-    };
+    let mut presence = Presence { shared: Arc::clone(&shared), number, over: false };
     tokio::time::sleep(plan.delay).await;
     match &plan.answer {
         Answer::Hang(long) => {
@@ -323,12 +261,8 @@ async fn whole(
             }
             Beat::Fail(kind) => {
                 let message = "fake stream error".to_owned();
-                let failure = Failure {
-                    status: 500,
-                    kind: Some(kind.clone()),
-                    message,
-                    retry_after: None,
-                };
+                let failure =
+                    Failure { status: 500, kind: Some(kind.clone()), message, retry_after: None };
                 presence.ends(Happening::Failed(500));
                 return refusal(api, &failure);
             }
@@ -348,21 +282,13 @@ enum Place {
 }
 
 fn streamed(presence: Presence, encoder: Box<dyn Encoder>, beats: Vec<Beat>) -> Response {
-    let player = Player {
-        presence,
-        encoder,
-        beats: beats.into_iter(),
-        place: Place::Start,
-    };
+    let player = Player { presence, encoder, beats: beats.into_iter(), place: Place::Start };
     let body = Body::from_stream(stream::unfold(player, |mut player| async move {
         let piece = player.next().await?;
         Some((piece, player))
     }));
     let headers = [
-        (
-            header::CONTENT_TYPE.as_str(),
-            "text/event-stream; charset=utf-8".to_owned(),
-        ),
+        (header::CONTENT_TYPE.as_str(), "text/event-stream; charset=utf-8".to_owned()),
         (header::CACHE_CONTROL.as_str(), "no-cache".to_owned()),
         ("request-id", id("req")),
     ];

@@ -125,10 +125,7 @@ impl Journal {
     /// Notes what became of it.
     pub(super) fn note(&self, number: u64, happening: Happening) {
         self.0.send_modify(|log| {
-            if let Some(request) = log
-                .requests
-                .iter_mut()
-                .find(|request| request.number == number)
+            if let Some(request) = log.requests.iter_mut().find(|request| request.number == number)
             {
                 request.happening = happening;
             }

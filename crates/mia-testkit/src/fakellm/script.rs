@@ -26,48 +26,27 @@ pub fn plan(conversation: &Conversation, attempts: &mut Attempts) -> Plan {
         .rposition(|message| message.role == Role::User && !steps(&message.text).is_empty());
     let prompt = scripted.map_or("", |index| conversation.messages[index].text.as_str());
     if is_side_work(conversation, prompt) {
-        let text = conversation.schema.as_ref().map_or_else(
-            || "Fake title".to_owned(),
-            |schema| sample(schema).to_string(),
-        );
-        return Plan {
-            auxiliary: true,
-            ..said("AUX", vec![Beat::Text(text)])
-        };
+        let text = conversation
+            .schema
+            .as_ref()
+            .map_or_else(|| "Fake title".to_owned(), |schema| sample(schema).to_string());
+        return Plan { auxiliary: true, ..said("AUX", vec![Beat::Text(text)]) };
     }
     let Some(index) = scripted else {
-        let last = conversation
-            .messages
-            .iter()
-            .rev()
-            .find(|message| message.role == Role::User);
+        let last = conversation.messages.iter().rev().find(|message| message.role == Role::User);
         let text = last.map_or("", |message| message.text.trim());
-        let tail = text
-            .chars()
-            .rev()
-            .take(400)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect::<String>();
+        let tail =
+            text.chars().rev().take(400).collect::<Vec<_>>().into_iter().rev().collect::<String>();
         return said("NONE", words(&format!("You said: {tail}")));
     };
     let later = &conversation.messages[index + 1..];
-    let number = later
-        .iter()
-        .filter(|message| message.role == Role::Assistant)
-        .count();
+    let number = later.iter().filter(|message| message.role == Role::Assistant).count();
     match next_step(prompt, number, attempts) {
         Some(step) => perform(&step, conversation, index),
         None => {
-            let results = conversation
-                .messages
-                .iter()
-                .rev()
-                .find(|message| !message.results.is_empty());
-            let results = results
-                .map(|message| message.results.join(" | "))
-                .unwrap_or_default();
+            let results =
+                conversation.messages.iter().rev().find(|message| !message.results.is_empty());
+            let results = results.map(|message| message.results.join(" | ")).unwrap_or_default();
             let shown: String = results.chars().take(1500).collect();
             said("DONE", words(&format!("DONE {shown}")))
         }
@@ -86,12 +65,8 @@ fn said(verb: &str, beats: Vec<Beat>) -> Plan {
 
 /// Titles, summaries and classifiers, which clients ask for without offering tools.
 fn is_side_work(conversation: &Conversation, prompt: &str) -> bool {
-    let about: String = conversation
-        .system
-        .chars()
-        .take(4000)
-        .chain(prompt.chars().take(400))
-        .collect();
+    let about: String =
+        conversation.system.chars().take(4000).chain(prompt.chars().take(400)).collect();
     let about = about.to_lowercase();
     conversation.tools.is_empty()
         && (conversation.schema.is_some()
@@ -106,17 +81,9 @@ fn next_step(prompt: &str, number: usize, attempts: &mut Attempts) -> Option<Ste
     let mut steps = steps(prompt).into_iter().skip(number).enumerate();
     steps.find_map(|(skipped, step)| {
         let fails = ["ERROR", "CUT", "STREAMERROR", "HANG", "STALL"].contains(&step.verb.as_str());
-        let times = fails.then(|| {
-            options(&step.arguments[0])
-                .get("times")?
-                .parse::<u32>()
-                .ok()
-        });
+        let times = fails.then(|| options(&step.arguments[0]).get("times")?.parse::<u32>().ok());
         if let Some(Some(times)) = times {
-            let failed = attempts
-                .0
-                .entry((prompt.to_owned(), number + skipped))
-                .or_default();
+            let failed = attempts.0.entry((prompt.to_owned(), number + skipped)).or_default();
             *failed += 1;
             if *failed > times {
                 return None;
@@ -130,11 +97,8 @@ fn next_step(prompt: &str, number: usize, attempts: &mut Attempts) -> Option<Ste
 fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
     let argument = step.arguments[0].as_str();
     let (first, rest) = argument.split_once([' ', '\t']).unwrap_or((argument, ""));
-    let mut beats: Vec<Beat> = step
-        .lead
-        .iter()
-        .flat_map(|(kind, text)| lead(*kind, text))
-        .collect();
+    let mut beats: Vec<Beat> =
+        step.lead.iter().flat_map(|(kind, text)| lead(*kind, text)).collect();
     match step.verb.as_str() {
         "LONG" => {
             let count: usize = first.parse().unwrap_or(100);
@@ -154,10 +118,8 @@ fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
             beats.push(Beat::Cut);
         }
         "CUT" => {
-            let text: Vec<&str> = argument
-                .split(' ')
-                .filter(|word| !word.starts_with("times="))
-                .collect();
+            let text: Vec<&str> =
+                argument.split(' ').filter(|word| !word.starts_with("times=")).collect();
             let text = text.join(" ");
             beats.extend(words(if text.is_empty() { "cut here " } else { &text }));
             beats.push(Beat::Cut);
@@ -165,21 +127,14 @@ fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
         "STREAMERROR" => {
             beats.extend(words("about to fail "));
             let kind = options(argument).get("type").cloned();
-            beats.push(Beat::Fail(
-                kind.unwrap_or_else(|| "overloaded_error".to_owned()),
-            ));
+            beats.push(Beat::Fail(kind.unwrap_or_else(|| "overloaded_error".to_owned())));
         }
         "TOOL" => beats.extend(
-            step.arguments
-                .iter()
-                .map(|call| Beat::Call(tool_call(&conversation.tools, call))),
+            step.arguments.iter().map(|call| Beat::Call(tool_call(&conversation.tools, call))),
         ),
         "REMEMBER" => beats.extend(words(&format!("OK, remembered {argument}"))),
         "RECALL" => beats.extend(words(&recall(conversation, index))),
-        "COUNT" => beats.push(Beat::Text(format!(
-            "counts {}",
-            json!(conversation.counts())
-        ))),
+        "COUNT" => beats.push(Beat::Text(format!("counts {}", json!(conversation.counts())))),
         "ECHO" => beats.extend(words(&conversation.messages[index].text)),
         _ => beats.extend(words(argument)),
     }
@@ -206,38 +161,23 @@ fn lead(kind: Lead, text: &str) -> Vec<Beat> {
 }
 
 fn recall(conversation: &Conversation, index: usize) -> String {
-    let earlier = conversation.messages[..index]
-        .iter()
-        .filter(|message| message.role == Role::User);
+    let earlier =
+        conversation.messages[..index].iter().filter(|message| message.role == Role::User);
     let word = earlier
         .flat_map(|message| message.text.lines())
-        .filter_map(|line| {
-            line.trim()
-                .strip_prefix("REMEMBER ")?
-                .split_whitespace()
-                .next()
-        })
+        .filter_map(|line| line.trim().strip_prefix("REMEMBER ")?.split_whitespace().next())
         .next_back();
-    word.map_or_else(
-        || "I do not know any word".to_owned(),
-        |word| format!("The word is {word}"),
-    )
+    word.map_or_else(|| "I do not know any word".to_owned(), |word| format!("The word is {word}"))
 }
 
 fn failure(argument: &str) -> Failure {
     let options = options(argument);
-    let status = argument
-        .split_whitespace()
-        .next()
-        .and_then(|code| code.parse().ok())
-        .unwrap_or(500);
+    let status =
+        argument.split_whitespace().next().and_then(|code| code.parse().ok()).unwrap_or(500);
     Failure {
         status,
         kind: options.get("type").cloned(),
-        message: options
-            .get("msg")
-            .cloned()
-            .unwrap_or_else(|| format!("fake error {status}")),
+        message: options.get("msg").cloned().unwrap_or_else(|| format!("fake error {status}")),
         retry_after: options.get("retry-after").cloned(),
     }
 }
@@ -245,11 +185,7 @@ fn failure(argument: &str) -> Failure {
 fn usage(argument: &str) -> Usage {
     let options = options(argument);
     let count = |key: &str| options.get(key)?.parse().ok();
-    Usage {
-        input: count("in"),
-        output: count("out"),
-        cached: count("cached"),
-    }
+    Usage { input: count("in"), output: count("out"), cached: count("cached") }
 }
 
 fn seconds(text: &str) -> Option<Duration> {
@@ -322,36 +258,25 @@ mod tests {
 
     #[test]
     fn words_joined_are_the_text() {
-        let Answer::Say(beats) = planned("SAY one  two three").answer else {
-            panic!("an answer")
-        };
-        let words: Vec<Beat> = ["one  ", "two ", "three"]
-            .map(|word| Beat::Text(word.to_owned()))
-            .to_vec();
+        let Answer::Say(beats) = planned("SAY one  two three").answer else { panic!("an answer") };
+        let words: Vec<Beat> =
+            ["one  ", "two ", "three"].map(|word| Beat::Text(word.to_owned())).to_vec();
         assert_eq!(beats, words);
     }
 
     #[test]
     fn the_steps_answer_one_request_after_the_other() {
         let mut conversation = asked(&["TOOL bash ls\nTHINK hm\nSAY done"]);
-        let call = Beat::Call(ToolCall {
-            name: "Bash".to_owned(),
-            input: json!({ "command": "ls" }),
-        });
-        assert_eq!(
-            plan(&conversation, &mut Attempts::default()).answer,
-            Answer::Say(vec![call])
-        );
+        let call =
+            Beat::Call(ToolCall { name: "Bash".to_owned(), input: json!({ "command": "ls" }) });
+        assert_eq!(plan(&conversation, &mut Attempts::default()).answer, Answer::Say(vec![call]));
         conversation.assistant("");
         conversation.user(Vec::new(), vec!["a file".to_owned()]);
         let second = plan(&conversation, &mut Attempts::default());
         assert_eq!(text(&second), "[Thinking(\"hm\")]done");
         conversation.assistant("done");
         conversation.user(vec!["go on".to_owned()], Vec::new());
-        assert_eq!(
-            text(&plan(&conversation, &mut Attempts::default())),
-            "DONE a file"
-        );
+        assert_eq!(text(&plan(&conversation, &mut Attempts::default())), "DONE a file");
     }
 
     #[test]
@@ -382,14 +307,8 @@ mod tests {
             message: "slow down".to_owned(),
             retry_after: Some("7".to_owned()),
         };
-        assert_eq!(
-            plan(&conversation, &mut attempts).answer,
-            Answer::Fail(failure.clone())
-        );
-        assert_eq!(
-            plan(&conversation, &mut attempts).answer,
-            Answer::Fail(failure)
-        );
+        assert_eq!(plan(&conversation, &mut attempts).answer, Answer::Fail(failure.clone()));
+        assert_eq!(plan(&conversation, &mut attempts).answer, Answer::Fail(failure));
         assert_eq!(text(&plan(&conversation, &mut attempts)), "fine");
         let always = planned("ERROR 500").answer;
         let failure = Failure {
@@ -403,21 +322,15 @@ mod tests {
 
     #[test]
     fn any_failing_step_can_fail_only_so_often() {
-        for step in [
-            "CUT times=1 a few words",
-            "STREAMERROR times=1",
-            "HANG times=1",
-            "STALL times=1",
-        ] {
+        for step in
+            ["CUT times=1 a few words", "STREAMERROR times=1", "HANG times=1", "STALL times=1"]
+        {
             let conversation = asked(&[&format!("{step}\nSAY fine")]);
             let mut attempts = Attempts::default();
             assert_ne!(text(&plan(&conversation, &mut attempts)), "fine");
             assert_eq!(text(&plan(&conversation, &mut attempts)), "fine");
         }
-        assert_eq!(
-            text(&planned("CUT times=1 a few words")),
-            "a few words[Cut]"
-        );
+        assert_eq!(text(&planned("CUT times=1 a few words")), "a few words[Cut]");
     }
 
     #[test]
@@ -425,10 +338,7 @@ mod tests {
         let recalled = |prompts: &[&str]| text(&plan(&asked(prompts), &mut Attempts::default()));
         assert_eq!(recalled(&["REMEMBER zebra", "RECALL"]), "The word is zebra");
         assert_eq!(recalled(&["RECALL"]), "I do not know any word");
-        assert_eq!(
-            recalled(&["REMEMBER zebra", "COUNT"]),
-            r#"counts {"assistant":1,"user":2}"#
-        );
+        assert_eq!(recalled(&["REMEMBER zebra", "COUNT"]), r#"counts {"assistant":1,"user":2}"#);
     }
 
     #[test]
@@ -446,14 +356,7 @@ mod tests {
             Answer::Say(vec![word("stalling "), Beat::Wait(SILENCE), Beat::Cut])
         );
         let plan = planned("DELAY 0.5\nUSAGE in=3 out=4 cached=5\nLONG 2");
-        assert_eq!(
-            plan.usage,
-            Usage {
-                input: Some(3),
-                output: Some(4),
-                cached: Some(5)
-            }
-        );
+        assert_eq!(plan.usage, Usage { input: Some(3), output: Some(4), cached: Some(5) });
         assert_eq!(
             (plan.delay, text(&plan).as_str()),
             (Duration::from_millis(500), "word0 word1 ")
@@ -467,9 +370,6 @@ mod tests {
         conversation.schema =
             Some(json!({ "type": "object", "properties": { "title": { "type": "string" } } }));
         let plan = plan(&conversation, &mut Attempts::default());
-        assert_eq!(
-            (plan.auxiliary, text(&plan).as_str()),
-            (true, r#"{"title":"fake"}"#)
-        );
+        assert_eq!((plan.auxiliary, text(&plan).as_str()), (true, r#"{"title":"fake"}"#));
     }
 }

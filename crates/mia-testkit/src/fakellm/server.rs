@@ -61,17 +61,14 @@ impl FakeLlm {
             gates: Gates::new(),
             attempts: Mutex::new(Attempts::default()),
         });
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let clock = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        let router = Router::new()
-            .fallback(handle)
-            .with_state(Arc::clone(&shared));
+        let router = Router::new().fallback(handle).with_state(Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("fakellm".to_owned()).spawn(move || {
             runtime.block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener that doesn't block");
+                let listener = tokio::net::TcpListener::from_std(listener)
+                    .expect("a listener that doesn't block");
                 let listener = listener.tap_io(|stream| {
                     // Words go out one by one; without this some would wait for the next.
                     let _ = stream.set_nodelay(true);
@@ -83,13 +80,7 @@ impl FakeLlm {
             });
             // Dropping the runtime ends what it still runs: connections, hanging answers.
         })?;
-        Ok(Self {
-            url,
-            shared,
-            clock,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { url, shared, clock, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The base address, such as `http://127.0.0.1:40000`.
@@ -116,18 +107,10 @@ impl FakeLlm {
     /// After 30 s of real time, with the log.
     pub async fn wait_for(&self, what: &str, holds: impl Fn(&Log) -> bool) -> Log {
         let mut receiver = self.shared.journal.subscribe();
-        let wait = async {
-            receiver
-                .wait_for(|log| holds(log))
-                .await
-                .map(|log| log.clone())
-        };
+        let wait = async { receiver.wait_for(|log| holds(log)).await.map(|log| log.clone()) };
         match self.patiently(wait).await {
             Some(log) => log.expect("the server is ours"),
-            None => panic!(
-                "waited {PATIENCE:?} for {what}; the log is {:#?}",
-                self.log()
-            ),
+            None => panic!("waited {PATIENCE:?} for {what}; the log is {:#?}", self.log()),
         }
     }
 
@@ -141,11 +124,7 @@ impl FakeLlm {
     /// # Panics
     /// After 30 s of real time, with the log.
     pub async fn reached(&self, gate: &str) {
-        if self
-            .patiently(self.shared.gates.reached(gate))
-            .await
-            .is_none()
-        {
+        if self.patiently(self.shared.gates.reached(gate)).await.is_none() {
             panic!(
                 "waited {PATIENCE:?} for an answer at the gate {gate}; the log is {:#?}",
                 self.log()
@@ -156,9 +135,7 @@ impl FakeLlm {
     /// What it gives, or nothing when patience ends.
     async fn patiently<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
         // Made inside the task: a sleep belongs to the runtime in which it is made.
-        let mut end = self
-            .clock
-            .spawn(async { tokio::time::sleep(PATIENCE).await });
+        let mut end = self.clock.spawn(async { tokio::time::sleep(PATIENCE).await });
         let result = tokio::select! {
             value = wait => Some(value),
             _ = &mut end => None,

@@ -79,18 +79,11 @@ pub(super) fn steps(text: &str) -> Vec<Step> {
 fn finish(mut steps: Vec<Step>, open: Step) -> Vec<Step> {
     match steps.last_mut() {
         Some(last) => {
-            let gates = open
-                .lead
-                .into_iter()
-                .filter(|(kind, _)| *kind == Lead::Gate);
+            let gates = open.lead.into_iter().filter(|(kind, _)| *kind == Lead::Gate);
             last.tail.extend(gates.map(|(_, name)| name));
         }
         None if open != Step::default() => {
-            steps.push(Step {
-                verb: "SAY".to_owned(),
-                arguments: vec![String::new()],
-                ..open
-            });
+            steps.push(Step { verb: "SAY".to_owned(), arguments: vec![String::new()], ..open });
         }
         None => {}
     }
@@ -100,12 +93,9 @@ fn finish(mut steps: Vec<Step>, open: Step) -> Vec<Step> {
 /// `key=value` words; `msg=` takes the rest of the line.
 pub(super) fn options(argument: &str) -> HashMap<String, String> {
     let (argument, message) = argument.split_once("msg=").unwrap_or((argument, ""));
-    let pairs = argument
-        .split_whitespace()
-        .filter_map(|word| word.split_once('='));
-    let mut options: HashMap<String, String> = pairs
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
+    let pairs = argument.split_whitespace().filter_map(|word| word.split_once('='));
+    let mut options: HashMap<String, String> =
+        pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
     if !message.is_empty() {
         options.insert("msg".to_owned(), message.to_owned());
     }

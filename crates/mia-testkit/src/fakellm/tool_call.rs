@@ -40,10 +40,7 @@ pub(super) fn tool_call(tools: &Tools, argument: &str) -> ToolCall {
     match kind {
         "bash" => by_kind(
             &SHELLS,
-            &[
-                (&["command", "cmd"], json!(rest)),
-                (&["description"], json!("fake shell call")),
-            ],
+            &[(&["command", "cmd"], json!(rest)), (&["description"], json!("fake shell call"))],
         ),
         "write" => {
             let (path, content) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -52,46 +49,30 @@ pub(super) fn tool_call(tools: &Tools, argument: &str) -> ToolCall {
                 &WRITERS,
                 &[
                     (paths, json!(path)),
-                    (
-                        &["content", "file_text", "text", "contents"],
-                        json!(content),
-                    ),
+                    (&["content", "file_text", "text", "contents"], json!(content)),
                 ],
             )
         }
-        "read" => by_kind(
-            &READERS,
-            &[(
-                &["file_path", "filePath", "absolute_path", "path"],
-                json!(rest),
-            )],
-        ),
+        "read" => {
+            by_kind(&READERS, &[(&["file_path", "filePath", "absolute_path", "path"], json!(rest))])
+        }
         _ => {
             let input = if rest.is_empty() {
                 json!({})
             } else {
                 serde_json::from_str(rest).unwrap_or_else(|_| json!({ "input": rest }))
             };
-            ToolCall {
-                name: kind.to_owned(),
-                input,
-            }
+            ToolCall { name: kind.to_owned(), input }
         }
     }
 }
 
 /// The first of these that the client offers, exactly or at the end of a longer name; else the first.
 fn offered(tools: &Tools, names: &[&str]) -> String {
-    let exact = names
-        .iter()
-        .find(|name| tools.contains_key(**name))
-        .map(|name| (*name).to_owned());
+    let exact = names.iter().find(|name| tools.contains_key(**name)).map(|name| (*name).to_owned());
     let ending = || {
         names.iter().find_map(|name| {
-            tools
-                .keys()
-                .find(|tool| tool.to_lowercase().ends_with(&name.to_lowercase()))
-                .cloned()
+            tools.keys().find(|tool| tool.to_lowercase().ends_with(&name.to_lowercase())).cloned()
         })
     };
     exact.or_else(ending).unwrap_or_else(|| names[0].to_owned())
@@ -103,9 +84,7 @@ fn fill(schema: &Value, known: &[(&[&str], Value)]) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let Some(properties) = properties.filter(|properties| !properties.is_empty()) else {
         // A tool that isn't on offer: the client shall say so.
-        let first = known
-            .first()
-            .map(|(names, value)| (names[0].to_owned(), value.clone()));
+        let first = known.first().map(|(names, value)| (names[0].to_owned(), value.clone()));
         let second = known
             .get(1)
             .filter(|(names, _)| names[0] != "description")
@@ -130,33 +109,20 @@ fn fill(schema: &Value, known: &[(&[&str], Value)]) -> Value {
 /// A smallest instance of a JSON schema.
 pub(super) fn sample(schema: &Value) -> Value {
     let get = |key: &str| schema.get(key);
-    if let Some(value) = get("const")
-        .or_else(|| get("default"))
-        .or_else(|| get("enum")?.get(0))
-    {
+    if let Some(value) = get("const").or_else(|| get("default")).or_else(|| get("enum")?.get(0)) {
         return value.clone();
     }
-    if let Some(inner) = ["anyOf", "oneOf", "allOf"]
-        .iter()
-        .find_map(|key| get(key)?.get(0))
-    {
+    if let Some(inner) = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| get(key)?.get(0)) {
         return sample(inner);
     }
     let named = get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
-    let kind = named.unwrap_or(if get("properties").is_some() {
-        "object"
-    } else {
-        "string"
-    });
+    let kind = named.unwrap_or(if get("properties").is_some() { "object" } else { "string" });
     match kind {
         "object" => {
             let required = get("required").and_then(Value::as_array);
             let wanted =
                 |name: &str| required.is_none_or(|names| names.iter().any(|one| one == name));
-            let properties = get("properties")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten();
+            let properties = get("properties").and_then(Value::as_object).into_iter().flatten();
             properties
                 .filter(|(name, _)| wanted(name))
                 .map(|(name, inner)| (name.clone(), sample(inner)))
@@ -182,10 +148,7 @@ mod tests {
     #[test]
     fn finds_the_clients_own_names() {
         let schema = json!({ "properties": { "cmd": {}, "workdir": { "type": "string" }, "loud": {} }, "required": ["cmd", "workdir"] });
-        let call = tool_call(
-            &offers("Terminal__run_shell_command", schema),
-            "bash ls -l | wc",
-        );
+        let call = tool_call(&offers("Terminal__run_shell_command", schema), "bash ls -l | wc");
         assert_eq!(
             call,
             ToolCall {
@@ -202,13 +165,7 @@ mod tests {
             }
         );
         let call = tool_call(&Tools::new(), "Agent {\"prompt\": \"x\"}");
-        assert_eq!(
-            call,
-            ToolCall {
-                name: "Agent".to_owned(),
-                input: json!({ "prompt": "x" })
-            }
-        );
+        assert_eq!(call, ToolCall { name: "Agent".to_owned(), input: json!({ "prompt": "x" }) });
     }
 
     #[test]
@@ -218,9 +175,6 @@ mod tests {
             "properties": { "a": { "enum": ["x", "y"] }, "b": { "type": ["integer", "null"], "minimum": 5 },
                 "c": { "anyOf": [{ "type": "boolean" }] }, "d": { "type": "array" }, "e": {} }
         });
-        assert_eq!(
-            sample(&schema),
-            json!({ "a": "x", "b": 5, "c": false, "d": [] })
-        );
+        assert_eq!(sample(&schema), json!({ "a": "x", "b": 5, "c": false, "d": [] }));
     }
 }

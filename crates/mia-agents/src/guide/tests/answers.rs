@@ -12,21 +12,8 @@ async fn overview_of_a_repository() {
     fixture.write("src/lib.rs", "pub fn parse_output() {}\n\n");
     let said = fixture.ask("what is this repository?").await;
     assert_snapshot!(said.text());
-    assert_eq!(
-        said.tools(),
-        [
-            "list_files",
-            "read_file",
-            "read_file",
-            "git_status",
-            "git_log"
-        ]
-    );
-    let tokens = said
-        .events
-        .iter()
-        .filter(|e| matches!(e, EventBody::Token { .. }))
-        .count();
+    assert_eq!(said.tools(), ["list_files", "read_file", "read_file", "git_status", "git_log"]);
+    let tokens = said.events.iter().filter(|e| matches!(e, EventBody::Token { .. })).count();
     assert!(tokens > 1, "{tokens}");
 }
 
@@ -71,14 +58,8 @@ async fn found_text() {
     let said = fixture.ask("find TODO").await;
     assert_snapshot!("find", said.text());
     assert_eq!(said.tools(), ["search_text"]);
-    assert_snapshot!(
-        "find_nothing",
-        fixture.ask("where is no_such_thing?").await.text()
-    );
-    assert_snapshot!(
-        "find_a_file",
-        fixture.ask("find lib.rs in src").await.text()
-    );
+    assert_snapshot!("find_nothing", fixture.ask("where is no_such_thing?").await.text());
+    assert_snapshot!("find_a_file", fixture.ask("find lib.rs in src").await.text());
 }
 
 #[tokio::test]
@@ -87,10 +68,7 @@ async fn shown_files() {
     assert_snapshot!("show", fixture.ask("show src/main.rs 2-3").await.text());
     assert_snapshot!("show_a_folder", fixture.ask("show src").await.text());
     assert_snapshot!("show_by_name", fixture.ask("cat lib.rs").await.text());
-    assert_snapshot!(
-        "show_by_stem",
-        fixture.ask("show me the readme").await.text()
-    );
+    assert_snapshot!("show_by_stem", fixture.ask("show me the readme").await.text());
     assert_snapshot!("show_nothing", fixture.ask("show src/none.rs").await.text());
 }
 
@@ -109,20 +87,12 @@ async fn git_in_every_state() {
     let fixture = Fixture::project().await;
     fixture.git(&["checkout", "-q", "--detach"]);
     let said = fixture.ask("status").await;
-    assert!(
-        said.text().starts_with("On no branch, at commit `"),
-        "{}",
-        said.text()
-    );
+    assert!(said.text().starts_with("On no branch, at commit `"), "{}", said.text());
 
     let mut below = Fixture::project().await;
     below.cwd.push("docs");
     let said = below.ask("overview").await;
-    assert!(
-        said.text().contains("## Changed last\n\n- `README.md`\n"),
-        "{}",
-        said.text()
-    );
+    assert!(said.text().contains("## Changed last\n\n- `README.md`\n"), "{}", said.text());
 
     let fresh = Fixture::empty().await;
     fresh.git(&["init", "-q", "-b", "main"]);
@@ -132,11 +102,7 @@ async fn git_in_every_state() {
         assert!(said.outcome.is_ok(), "{said:?}");
     }
     let said = fresh.ask("status").await;
-    assert!(
-        said.text().contains("without a commit yet"),
-        "{}",
-        said.text()
-    );
+    assert!(said.text().contains("without a commit yet"), "{}", said.text());
 }
 
 #[tokio::test]
@@ -145,17 +111,7 @@ async fn without_git_installed_it_says_so() {
     fixture.path = Some("/nowhere".into());
     for prompt in ["what changed?", "log", "diff"] {
         let said = fixture.ask(prompt).await;
-        assert!(
-            said.text().contains("git is not installed"),
-            "{}",
-            said.text()
-        );
+        assert!(said.text().contains("git is not installed"), "{}", said.text());
     }
-    assert!(
-        fixture
-            .ask("overview")
-            .await
-            .text()
-            .starts_with("# demo-things\n")
-    );
+    assert!(fixture.ask("overview").await.text().starts_with("# demo-things\n"));
 }

@@ -102,11 +102,8 @@ impl Permissions for Somebody {
         match self {
             Self::Says(option) => {
                 let option_id = Some((*option).to_owned());
-                let answer = PermissionResolution {
-                    id: request.id,
-                    option_id,
-                    by: ResolvedBy::Client,
-                };
+                let answer =
+                    PermissionResolution { id: request.id, option_id, by: ResolvedBy::Client };
                 Box::pin(async { answer })
             }
             Self::Thinks => Box::pin(std::future::pending()),
@@ -133,9 +130,7 @@ impl Said {
             EventBody::ToolResult(result) => Some(result),
             _ => None,
         });
-        results
-            .map(|r| format!("{}{}", r.name, if r.is_error { "!" } else { "" }))
-            .collect()
+        results.map(|r| format!("{}{}", r.name, if r.is_error { "!" } else { "" })).collect()
     }
 }
 
@@ -160,31 +155,15 @@ impl Fixture {
         let sessions = Arc::new(InMemory::default());
         let guide = guide(&sessions, PluginConfig::new("guide")).await;
         let path = std::env::var_os("PATH");
-        Self {
-            _folder: folder,
-            home,
-            cwd,
-            sessions,
-            guide,
-            path,
-        }
+        Self { _folder: folder, home, cwd, sessions, guide, path }
     }
 
     /// A small project in git with two commits.
     pub(super) async fn project() -> Self {
         let fixture = Self::empty().await;
-        fixture.write(
-            "README.md",
-            "# Demo\n\nA **demo** of [things](x).\n\nMore of it.\n",
-        );
-        fixture.write(
-            "Cargo.toml",
-            "[package]\nname = \"demo-things\"\nversion = \"0.1.0\"\n",
-        );
-        fixture.write(
-            "src/main.rs",
-            "fn main() {\n    // TODO: more\n    println!(\"hi\");\n}\n",
-        );
+        fixture.write("README.md", "# Demo\n\nA **demo** of [things](x).\n\nMore of it.\n");
+        fixture.write("Cargo.toml", "[package]\nname = \"demo-things\"\nversion = \"0.1.0\"\n");
+        fixture.write("src/main.rs", "fn main() {\n    // TODO: more\n    println!(\"hi\");\n}\n");
         fixture.write("docs/README.md", "# Docs\n\nHow things work.\n");
         fixture.write(".gitignore", "target/\n");
         fixture.write("target/debris.rs", "// TODO: never seen\n");
@@ -222,11 +201,7 @@ impl Fixture {
             .env("GIT_COMMITTER_DATE", "2030-01-02T03:04:05Z")
             .output()
             .unwrap();
-        assert!(
-            done.status.success(),
-            "{arguments:?}: {}",
-            String::from_utf8_lossy(&done.stderr)
-        );
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
     pub(super) fn dispatch(&self, prompt: &str) -> Dispatch {
@@ -304,14 +279,8 @@ pub(super) async fn ask(guide: &Guide, dispatch: Dispatch) -> Said {
         assert_eq!(result.content, text);
         assert_eq!(result.tool_calls, calls);
         assert!(open.is_empty(), "calls without a result: {open:?}");
-        assert!(
-            !text.contains(|c: char| c.is_control() && c != '\n'),
-            "{text:?}"
-        );
-        assert_eq!(
-            (&result.usage, &result.model, result.cost_usd),
-            (&None, &None, None)
-        );
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert_eq!((&result.usage, &result.model, result.cost_usd), (&None, &None, None));
         assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
     }
     assert_eq!(guide.running_task_count(), 0);
@@ -321,10 +290,5 @@ pub(super) async fn ask(guide: &Guide, dispatch: Dispatch) -> Said {
 /// Makes a file's time the same each time.
 pub(super) fn touch(path: &Path, seconds: u64) {
     let time = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    std::fs::File::options()
-        .append(true)
-        .open(path)
-        .unwrap()
-        .set_modified(time)
-        .unwrap();
+    std::fs::File::options().append(true).open(path).unwrap().set_modified(time).unwrap();
 }

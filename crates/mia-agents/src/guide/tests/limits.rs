@@ -37,10 +37,7 @@ async fn m_024_an_abort_ends_the_dispatch_and_frees_its_slot() {
     };
     let (outcome, ()) = tokio::join!(dispatch, aborted);
     let error = outcome.unwrap_err();
-    assert_eq!(
-        (error.code, error.cause),
-        (ErrorCode::Aborted, Some(Cause::Requested))
-    );
+    assert_eq!((error.code, error.cause), (ErrorCode::Aborted, Some(Cause::Requested)));
     assert!(error.partial.is_some());
 
     // A late one changes nothing in the next dispatch of that name.
@@ -54,10 +51,8 @@ async fn m_021_an_abort_leaves_no_git_behind() {
     // A git that hangs, and says who it is.
     let (bin, pid) = (fixture.home.join("bin"), fixture.home.join("pid"));
     std::fs::create_dir(&bin).unwrap();
-    let script = format!(
-        "#!/bin/sh\necho $$ > {0}.new\nmv {0}.new {0}\nexec sleep 1000\n",
-        pid.display()
-    );
+    let script =
+        format!("#!/bin/sh\necho $$ > {0}.new\nmv {0}.new {0}\nexec sleep 1000\n", pid.display());
     std::fs::write(bin.join("git"), script).unwrap();
     std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
     fixture.path = Some(format!("{}:/usr/bin:/bin", bin.display()).into());
@@ -78,10 +73,7 @@ async fn m_021_an_abort_leaves_no_git_behind() {
 #[tokio::test]
 async fn m_020_at_the_limit_a_dispatch_is_rejected() {
     let fixture = Fixture::empty().await;
-    let config = PluginConfig {
-        max_concurrency: 2,
-        ..PluginConfig::new("guide")
-    };
+    let config = PluginConfig { max_concurrency: 2, ..PluginConfig::new("guide") };
     let guide = guide(&fixture.sessions, config).await;
     let start = || {
         let mut dispatch = waiting(&fixture);
@@ -105,10 +97,7 @@ async fn m_019_the_deadline_covers_the_whole_dispatch() {
     let mut dispatch = waiting(&fixture);
     dispatch.options.timeout_ms = Some(30);
     let error = ask(&fixture.guide, dispatch).await.outcome.unwrap_err();
-    assert_eq!(
-        (error.code, error.phase),
-        (ErrorCode::Timeout, Some(Phase::Total))
-    );
+    assert_eq!((error.code, error.phase), (ErrorCode::Timeout, Some(Phase::Total)));
 }
 
 #[tokio::test]
@@ -116,11 +105,7 @@ async fn a_dispatch_that_nobody_reads_ends() {
     let fixture = Fixture::empty().await;
     let (sink, stream) = event_channel();
     drop(stream);
-    let error = fixture
-        .guide
-        .dispatch(fixture.dispatch("help"), sink)
-        .await
-        .unwrap_err();
+    let error = fixture.guide.dispatch(fixture.dispatch("help"), sink).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::Aborted);
 }
 

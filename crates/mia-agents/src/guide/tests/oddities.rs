@@ -46,21 +46,14 @@ async fn odd_folders_are_walked_to_their_end() {
     fixture.write("closed/hidden.rs", "fn needle() {}\n");
     symlink("..", fixture.cwd.join("up")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, fixture.cwd.join("pipe.rs"), 0o600.into()).unwrap();
-    std::fs::write(
-        fixture.cwd.join(OsStr::from_bytes(b"b\xff\x1b[31m.rs")),
-        "fn needle() {}\n",
-    )
-    .unwrap();
+    std::fs::write(fixture.cwd.join(OsStr::from_bytes(b"b\xff\x1b[31m.rs")), "fn needle() {}\n")
+        .unwrap();
     let closed = fixture.cwd.join("closed");
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     let readable = std::fs::read_dir(&closed).is_ok();
     for prompt in ["overview", "find needle", "show ."] {
         let said = fixture.ask(prompt).await;
-        assert!(
-            said.text().contains("good.rs") || prompt == "overview",
-            "{}",
-            said.text()
-        );
+        assert!(said.text().contains("good.rs") || prompt == "overview", "{}", said.text());
     }
     let overview = fixture.ask("overview").await;
     let expected = if readable { "3 files" } else { "2 files" };
@@ -84,23 +77,13 @@ async fn a_working_directory_that_is_gone_is_an_error() {
 async fn programs_that_a_repository_names_are_not_run() {
     let fixture = Fixture::project().await;
     let trap = fixture.home.join("trap");
-    std::fs::write(
-        &trap,
-        format!(
-            "#!/bin/sh\ntouch {}\n",
-            fixture.home.join("sprung").display()
-        ),
-    )
-    .unwrap();
+    std::fs::write(&trap, format!("#!/bin/sh\ntouch {}\n", fixture.home.join("sprung").display()))
+        .unwrap();
     std::fs::set_permissions(&trap, std::fs::Permissions::from_mode(0o755)).unwrap();
     let trap = trap.to_str().unwrap();
-    for setting in [
-        "core.fsmonitor",
-        "core.pager",
-        "diff.external",
-        "core.editor",
-        "diff.x.textconv",
-    ] {
+    for setting in
+        ["core.fsmonitor", "core.pager", "diff.external", "core.editor", "diff.x.textconv"]
+    {
         fixture.git(&["config", setting, trap]);
     }
     fixture.write(".gitattributes", "*.rs diff=x\n");

@@ -47,11 +47,7 @@ const PROMPTS: [&str; 4] = [
 async fn allowed_it_reads() {
     for prompt in PROMPTS {
         let (said, questions) = asked(None, Some(Somebody::Says("allow_once")), prompt).await;
-        assert!(
-            said.text().contains("open sesame"),
-            "{prompt}: {}",
-            said.text()
-        );
+        assert!(said.text().contains("open sesame"), "{prompt}: {}", said.text());
         assert_eq!(questions, 1);
     }
 }
@@ -63,11 +59,7 @@ async fn denied_it_says_so() {
         assert!(!said.text().contains("open"), "{prompt}: {}", said.text());
         assert!(said.text().contains("outside the working directory"));
         assert_eq!(questions, 1);
-        assert!(
-            said.tools().iter().all(|tool| tool.ends_with('!')),
-            "{:?}",
-            said.tools()
-        );
+        assert!(said.tools().iter().all(|tool| tool.ends_with('!')), "{:?}", said.tools());
     }
 }
 
@@ -91,13 +83,7 @@ async fn a_policy_needs_no_question() {
     assert!(!said.text().contains("open sesame"));
     assert_eq!(questions, 0);
     let denied = |event: &EventBody| {
-        matches!(
-            event,
-            EventBody::Notice {
-                kind: mia_api::NoticeKind::Denied,
-                ..
-            }
-        )
+        matches!(event, EventBody::Notice { kind: mia_api::NoticeKind::Denied, .. })
     };
     assert!(said.events.iter().any(denied));
 }

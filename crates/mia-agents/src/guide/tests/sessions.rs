@@ -22,11 +22,7 @@ async fn m_017_another_process_goes_on_where_the_last_answer_stopped() {
 
     let later = guide(&fixture.sessions, PluginConfig::new("guide")).await;
     let second = ask(&later, fixture.dispatch("more")).await;
-    assert!(
-        second.text().contains("101  line 101\n"),
-        "{}",
-        second.text()
-    );
+    assert!(second.text().contains("101  line 101\n"), "{}", second.text());
     assert!(second.text().contains("200  line 200\n") && !second.text().contains("line 201"));
     let session = |said: &super::fixture::Said| said.outcome.as_ref().unwrap().session_id.clone();
     assert_eq!(session(&first), session(&second));
@@ -41,9 +37,7 @@ async fn m_017_another_process_goes_on_where_the_last_answer_stopped() {
 
     let recalled = ask(&later, fixture.dispatch("what did I ask?")).await;
     assert!(
-        recalled
-            .text()
-            .contains("1. show long.txt\n2. more\n3. again\n"),
+        recalled.text().contains("1. show long.txt\n2. more\n3. again\n"),
         "{}",
         recalled.text()
     );
@@ -53,17 +47,10 @@ async fn m_017_another_process_goes_on_where_the_last_answer_stopped() {
 async fn long_searches_diffs_and_logs_go_on_too() {
     let fixture = Fixture::project().await;
     fixture.write("many.txt", "needle\n".repeat(45));
-    let text = format!(
-        "{}{}",
-        fixture.ask("find needle").await.text(),
-        fixture.ask("more").await.text()
-    );
+    let text =
+        format!("{}{}", fixture.ask("find needle").await.text(), fixture.ask("more").await.text());
     for line in 1..=45 {
-        assert_eq!(
-            text.matches(&format!("{line:>5}  needle\n")).count(),
-            1,
-            "line {line}"
-        );
+        assert_eq!(text.matches(&format!("{line:>5}  needle\n")).count(), 1, "line {line}");
     }
 
     fixture.write("src/lib.rs", numbered(400));
@@ -90,13 +77,7 @@ async fn m_001_sessions_are_shown_cleared_and_cleaned_up() {
     assert_eq!(fixture.guide.get_session(&talk).await.unwrap(), session);
     fixture.guide.clear_session(&talk).await.unwrap();
     assert_eq!(fixture.guide.get_session(&talk).await.unwrap(), None);
-    assert!(
-        fixture
-            .ask("more")
-            .await
-            .text()
-            .starts_with("There is nothing to go on with")
-    );
+    assert!(fixture.ask("more").await.text().starts_with("There is nothing to go on with"));
     assert_eq!(fixture.guide.cleanup(Duration::from_secs(9)).await, 1);
 }
 
@@ -107,13 +88,7 @@ async fn a_record_that_is_not_ours_is_no_obstacle() {
     for record in fixture.sessions.0.lock().unwrap().values_mut() {
         record.state = json!({"turns": "many"});
     }
-    assert!(
-        fixture
-            .ask("more")
-            .await
-            .text()
-            .starts_with("There is nothing to go on with")
-    );
+    assert!(fixture.ask("more").await.text().starts_with("There is nothing to go on with"));
 }
 
 #[tokio::test]
