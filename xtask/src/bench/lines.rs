@@ -138,7 +138,10 @@ fn version(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
 /// `mia ask` in one process beside the agent itself: the first time ever, and later.
 fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
     let (mia, agent) = (setting.programs.mia()?, setting.programs.fakecli()?);
-    let steps = ["read-line".to_owned(), child::init(), child::result()];
+    let (deltas, text_bytes) = child::deltas(1);
+    let mut steps = vec!["read-line".to_owned(), child::init()];
+    steps.extend(deltas);
+    steps.push(child::result());
     let script = Script::write(setting.folder, "ask", &steps)?;
     let mut homes = 0;
     let mut home = || {
@@ -157,6 +160,9 @@ fn ask(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
             ask.args(["ask", "--no-daemon", "--quiet", "--plugin", "claude-code", "hello"]),
             "",
         )?;
+        if ours.stdout.trim_end().len() != text_bytes {
+            return Err(format!("mia ask said {:?}", ours.stdout).into());
+        }
         let reference = run(&mut script.command(&agent), "{}\n")?;
         Ok((ours, reference))
     };
