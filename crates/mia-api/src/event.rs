@@ -230,29 +230,6 @@ impl EventBody {
             (_, next) => Some(next),
         }
     }
-
-    /// About how much memory it holds, in bytes.
-    #[must_use]
-    pub fn weight(&self) -> usize {
-        let inside = match self {
-            Self::Token { text, .. } | Self::Thought { text, .. } => text.len(),
-            Self::ToolResult(result) => result.output.len(),
-            Self::Notice { message, .. } => message.len(),
-            Self::ToolUpdate { content, .. } => content
-                .iter()
-                .map(|c| match c {
-                    ToolContent::Text { text } => text.len(),
-                    ToolContent::Diff { old_text, new_text, .. } => {
-                        new_text.len() + old_text.as_ref().map_or(0, String::len)
-                    }
-                    ToolContent::Terminal { .. } | ToolContent::Other { .. } => 256,
-                })
-                .sum(),
-            Self::Complete { result } => result.content.len(),
-            _ => 256,
-        };
-        inside + 128
-    }
 }
 
 /// One event: a JSON object with the body's members, `task_id`, `seq` and, for text of the answer

@@ -16,6 +16,7 @@ mod permission;
 mod result;
 mod tool;
 mod usage;
+mod weight;
 
 pub use dispatch::{
     Attachment, DispatchOptions, Image, Mode, PermissionPolicy, PluginContext, UnknownPolicy,
@@ -29,3 +30,4 @@ pub use permission::{
 pub use result::{Attempt, DispatchResult, StopReason};
 pub use tool::{Location, ToolCallInfo, ToolContent, ToolKind, ToolResultInfo, ToolStatus};
 pub use usage::{ContextUsage, Usage};
+pub use weight::json_weight;

@@ -16,7 +16,6 @@ mod sessions;
 mod sink;
 mod slots;
 mod spawn;
-mod weight;
 
 pub use callbacks::{DispatchCallbacks, dispatch_with_callbacks};
 pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, Probe, Services};

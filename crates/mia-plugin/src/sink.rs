@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mia_api::EventBody;
 use tokio::sync::Notify;
 
-use crate::weight;
-
 /// How many bytes of events may wait for their reader before the plugin has to wait too.
 const ROOM: usize = 256 * 1024;
 
@@ -132,15 +130,15 @@ impl EventSink {
         let State { queue, weight: held, .. } = &mut *state;
         let left = match queue.back_mut() {
             Some(last) => {
-                let before = weight::of_event(last);
+                let before = last.weight();
                 let left = last.join(event);
-                *held += weight::of_event(last) - before;
+                *held += last.weight() - before;
                 left
             }
             None => Some(event),
         };
         if let Some(event) = left {
-            *held += weight::of_event(&event);
+            *held += event.weight();
             queue.push_back(event);
         }
         drop(state);
@@ -167,7 +165,7 @@ impl EventStream {
                         state.weight = 0;
                         state.queue.shrink_to(64);
                     } else {
-                        state.weight = state.weight.saturating_sub(weight::of_event(&event));
+                        state.weight = state.weight.saturating_sub(event.weight());
                     }
                     drop(state);
                     self.shared.room.notify_waiters();

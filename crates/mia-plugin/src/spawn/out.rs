@@ -12,7 +12,6 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::adapter::Noise;
-use crate::weight;
 
 /// How much of a tool's output goes into an event, in bytes.
 const TOOL_OUTPUT: usize = 1024 * 1024;
@@ -247,7 +246,7 @@ impl Out {
         }
         if self.said.tool_calls.len() < TOOL_CALLS {
             let mut kept = call.clone();
-            self.input_kept = self.input_kept.saturating_add(weight::of_value(&kept.input));
+            self.input_kept = self.input_kept.saturating_add(mia_api::json_weight(&kept.input));
             if self.input_kept > TOOL_INPUT {
                 kept.input = Value::Null;
                 kept.raw = None;

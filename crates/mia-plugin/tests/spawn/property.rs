@@ -180,7 +180,12 @@ async fn check(acts: Vec<Act>, last: Last, outside: Outside) {
 #[test]
 fn m_008_whatever_happens_there_is_one_outcome_and_it_agrees_with_the_events() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let config = ProptestConfig { cases: 60, max_shrink_iters: 40, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: 60,
+        max_shrink_iters: 40,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let children = (prop::collection::vec(act(), 0..12), last(), outside());
     TestRunner::new(config)
         .run(&children, |(acts, last, outside)| {
