@@ -17,7 +17,7 @@ async fn m_001_the_guide_conforms() {
     let subject = Subject {
         answer: Prompt::new("help", "guide"),
         tool: Some("show here.txt".to_owned()),
-        remember: "find kiwi".to_owned(),
+        remember: Some("find kiwi".to_owned()),
         recall: Prompt::new("what did I ask?", "kiwi"),
         // Outside its folder it asks first, and nobody answers.
         busy: "show /etc/hostname".to_owned(),

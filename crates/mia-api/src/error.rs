@@ -222,12 +222,6 @@ impl PluginError {
         self
     }
 
-    /// The kind of error.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        self.code
-    }
-
     /// True when the same dispatch may succeed if it is tried again later, unchanged.
     #[must_use]
     pub fn retryable(&self) -> bool {

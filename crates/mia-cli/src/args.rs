@@ -27,7 +27,19 @@ pub(crate) struct Cli {
 /// The `clap` command of a Mia with that name, for completions and manual pages.
 #[must_use]
 pub fn command(name: &'static str) -> clap::Command {
-    Cli::command().name(name).bin_name(name)
+    Cli::command().name(name).bin_name(name).mut_subcommand("ask", |ask| {
+        ask.after_help(format!(
+            "\
+Examples:
+  {name} ask \"explain this repo\"
+  git diff | {name} ask review this: -
+  {name} ask --continue \"and now the tests\"
+  {name} ask --plugin guide \"what is this repository?\"   # needs no agent"
+        ))
+        .mut_arg("plugin", |plugin| {
+            plugin.help(format!("The agent to ask; see `{name} plugin list`"))
+        })
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,17 +68,11 @@ pub(crate) enum Command {
 ///
 /// The answer, and nothing else, goes to stdout. Tools, questions and notices go to stderr.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  mia ask \"explain this repo\"
-  git diff | mia ask review this: -
-  mia ask --continue \"and now the tests\"
-  mia ask --plugin guide \"what is this repository?\"   # needs no agent")]
 pub(crate) struct Ask {
     /// What to ask; `-` stands for stdin, and without words stdin is read
     #[arg(value_name = "PROMPT")]
     pub(crate) words: Vec<String>,
-    /// The agent to ask; see `mia plugin list`
+    /// The agent to ask
     #[arg(long, short, value_name = "NAME")]
     pub(crate) plugin: Option<String>,
     /// The model, in the agent's own words

@@ -11,40 +11,39 @@ use serde::Serialize;
 
 /// A plugin and the agent behind it, as they are now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PluginStatus {
+pub(crate) struct PluginStatus {
     /// The name that it is selected by.
-    pub name: String,
+    pub(crate) name: String,
     /// The plugin's own version.
-    pub version: String,
+    pub(crate) version: String,
     /// True for the one that is asked when none is named.
-    pub active: bool,
+    pub(crate) active: bool,
     /// False when the configuration disables it.
-    pub enabled: bool,
-    /// True when its agent is there and says its version.
-    pub available: bool,
+    pub(crate) enabled: bool,
+    /// True when it is enabled, and its agent is there and says its version.
+    pub(crate) available: bool,
     /// What its agent says of itself.
-    pub agent_version: Option<String>,
+    pub(crate) agent_version: Option<String>,
     /// The agent's program.
-    pub binary: Option<String>,
+    pub(crate) binary: Option<String>,
     /// Where the program was found: a setting, a folder, `PATH`.
-    pub found_by: Option<&'static str>,
+    pub(crate) found_by: Option<&'static str>,
     /// Why it is not available.
-    pub problem: Option<String>,
+    pub(crate) problem: Option<String>,
     /// What to do about that.
-    pub hint: Option<String>,
+    pub(crate) hint: Option<String>,
 }
 
 /// A door to the core. It has one form so far: the core in this process. With the daemon comes a
 /// second one, over its socket; the commands do not see which it is.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub(crate) struct Client {
     core: Core,
 }
 
 impl Client {
     /// The core in this process.
-    #[must_use]
-    pub fn in_process(core: Core) -> Self {
+    pub(crate) fn in_process(core: Core) -> Self {
         Self { core }
     }
 
@@ -52,12 +51,12 @@ impl Client {
     ///
     /// # Errors
     /// When it was not accepted.
-    pub async fn dispatch(&self, request: DispatchRequest) -> Result<TaskEvents, Refused> {
+    pub(crate) async fn dispatch(&self, request: DispatchRequest) -> Result<TaskEvents, Refused> {
         self.core.dispatch(request).await
     }
 
     /// Asks a task to end; its events tell how it did. A second call ends it without patience.
-    pub fn abort(&self, task: &TaskId) {
+    pub(crate) fn abort(&self, task: &TaskId) {
         self.core.abort(task);
     }
 
@@ -65,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     /// When nothing waits for that answer.
-    pub fn answer(
+    pub(crate) fn answer(
         &self,
         task: &TaskId,
         question: &str,
@@ -78,7 +77,7 @@ impl Client {
     ///
     /// # Errors
     /// When the record can't be read.
-    pub async fn last_conversation(
+    pub(crate) async fn last_conversation(
         &self,
         cwd: &Path,
     ) -> Result<Option<ConversationId>, StoreError> {
@@ -86,7 +85,7 @@ impl Client {
     }
 
     /// Every plugin by name, each agent asked for its version at the same time.
-    pub async fn plugins(&self) -> Vec<PluginStatus> {
+    pub(crate) async fn plugins(&self) -> Vec<PluginStatus> {
         let active = self.active();
         let plugins = self.core.registry().iter().map(|(name, plugin)| {
             let (client, name, plugin) = (self.clone(), name.to_owned(), Arc::clone(plugin));
@@ -96,7 +95,7 @@ impl Client {
         let mut statuses = Vec::new();
         for status in plugins.collect::<Vec<_>>() {
             // A plugin that panics is left out.
-            statuses.extend(status.await);
+            statuses.extend(status.await.ok().and_then(Result::ok));
         }
         statuses
     }
@@ -105,26 +104,33 @@ impl Client {
     ///
     /// # Errors
     /// When there is no such plugin.
-    pub async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
+    pub(crate) async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
         let plugin = self.core.registry().get(name)?;
         let active = self.active().as_deref() == Some(name);
-        Ok(self.status(name, plugin.as_ref(), active).await)
+        self.status(name, plugin.as_ref(), active).await
     }
 
-    async fn status(&self, name: &str, plugin: &dyn CodingPlugin, active: bool) -> PluginStatus {
-        let probe = plugin.probe().await;
-        PluginStatus {
+    async fn status(
+        &self,
+        name: &str,
+        plugin: &dyn CodingPlugin,
+        active: bool,
+    ) -> Result<PluginStatus, RegistryError> {
+        let probe = self.core.probe(name).await?;
+        let enabled = self.core.is_enabled(name);
+        Ok(PluginStatus {
             name: name.to_owned(),
             version: plugin.version().to_owned(),
             active,
-            enabled: self.core.is_enabled(name),
-            available: probe.problem.is_none(),
+            enabled,
+            // One that is disabled is not looked for.
+            available: enabled && probe.problem.is_none(),
             agent_version: probe.version,
             binary: probe.binary.map(|path| path.display().to_string()),
             found_by: probe.found_by,
             problem: probe.problem,
             hint: probe.hint,
-        }
+        })
     }
 
     /// The plugin that is asked when none is named.
@@ -135,7 +141,7 @@ impl Client {
     }
 
     /// Ends everything that this process has started, and returns when it is gone.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         self.core.close().await;
     }
 }

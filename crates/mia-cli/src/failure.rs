@@ -1,12 +1,11 @@
-//! How a command fails: what is said on stderr, and the exit status.
-
-use std::process::ExitCode;
+//! How a command fails: what is said on stderr, with which exit status.
 
 use mia_api::PluginError;
 use mia_config::{ConfigErrors, EditError, KeyError, PathsError};
 use mia_core::{NoPlugin, OpenError, Refused, RegistryError};
 use mia_store::StoreError;
 
+use crate::exit::Exit;
 use crate::mistake;
 use crate::terminal::{Terminal, clean_lines, write};
 
@@ -18,38 +17,39 @@ pub(crate) struct Failure {
     mistakes: Option<ConfigErrors>,
     /// What to do, one line each.
     help: Option<String>,
-    code: u8,
+    /// The arguments of a command that helps; its name is known where it is told.
+    example: Option<String>,
+    exit: Exit,
 }
 
-/// An agent was asked, and it failed or its answer could not be given.
-const FAILED: u8 = 1;
-/// Bad usage or configuration.
-const USAGE: u8 = 2;
-/// Nothing could be started.
-const ENVIRONMENT: u8 = 3;
-
 impl Failure {
-    fn new(message: impl Into<String>, code: u8) -> Self {
-        Self { message: message.into(), mistakes: None, help: None, code }
+    fn new(message: impl Into<String>, exit: Exit) -> Self {
+        Self { message: message.into(), mistakes: None, help: None, example: None, exit }
     }
 
-    /// There was an answer, and it could not be given: status 1.
+    /// There was an answer, and it could not be given.
     pub(crate) fn answer(message: impl Into<String>) -> Self {
-        Self::new(message, FAILED)
+        Self::new(message, Exit::Failed)
     }
 
-    /// The person can mend it on the command line or in the configuration: status 2.
+    /// The person can mend it on the command line or in the configuration.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(message, USAGE)
+        Self::new(message, Exit::Usage)
     }
 
-    /// Something around Mia is missing or broken: status 3.
+    /// Something around Mia is missing or broken.
     pub(crate) fn environment(message: impl Into<String>) -> Self {
-        Self::new(message, ENVIRONMENT)
+        Self::new(message, Exit::Environment)
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Ends the help with a command of this program.
+    pub(crate) fn with_example(mut self, arguments: impl Into<String>) -> Self {
+        self.example = Some(arguments.into());
         self
     }
 
@@ -58,8 +58,9 @@ impl Failure {
         self
     }
 
-    /// Tells it on stderr. On a terminal mistakes are shown in their lines.
-    pub(crate) fn report(&self) {
+    /// Tells it on stderr, for a program of that name. On a terminal mistakes are shown in their
+    /// lines.
+    pub(crate) fn report(&self, program: &str) {
         let terminal = Terminal::of_stderr();
         let mut text = terminal.error(&clean_lines(&self.message));
         if let Some(mistakes) = &self.mistakes {
@@ -73,12 +74,15 @@ impl Failure {
         for line in self.help.iter().flat_map(|help| help.lines()) {
             text.push_str(&format!("\n  {line}"));
         }
+        if let Some(arguments) = &self.example {
+            text.push_str(&format!("\n    {program} {arguments}"));
+        }
         text.push('\n');
         write(&text);
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.code)
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
     }
 }
 
@@ -127,16 +131,22 @@ impl From<StoreError> for Failure {
 
 impl From<RegistryError> for Failure {
     fn from(error: RegistryError) -> Self {
-        Self::usage(error.to_string())
+        match error {
+            RegistryError::Disabled { name, enabled } => {
+                let enabled = enabled.join(", ");
+                Self::usage(format!("the plugin {name:?} is disabled; enabled: {enabled}"))
+                    .with_help("To enable it:")
+                    .with_example(format!("config set plugins.{name}.enabled true"))
+            }
+            other => Self::usage(other.to_string()),
+        }
     }
 }
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Store(error) => error.into(),
-            OpenError::Plugin(error) => Self::usage(error.to_string()),
-        }
+        let OpenError::Store(error) = error;
+        error.into()
     }
 }
 
@@ -149,11 +159,12 @@ impl From<NoPlugin> for Failure {
                 for (name, install) in known {
                     help.push_str(&format!("  {name:<12}  {install}\n"));
                 }
-                help.push_str(
-                    "To try Mia without an agent:\n  mia ask --plugin guide \"what is this repository?\"",
-                );
-                Self::environment("no coding agent is installed").with_help(help)
+                help.push_str("To try Mia without an agent:");
+                Self::environment("no coding agent is installed")
+                    .with_help(help)
+                    .with_example("ask --plugin guide \"what is this repository?\"")
             }
+            refuses @ NoPlugin::Refuses(_) => Self::usage(refuses.to_string()),
         }
     }
 }

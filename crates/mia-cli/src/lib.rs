@@ -10,6 +10,7 @@ mod args;
 mod ask;
 mod client;
 mod config;
+mod exit;
 mod failure;
 mod log;
 mod manual;
@@ -23,5 +24,4 @@ mod terminal;
 mod time;
 
 pub use args::command;
-pub use client::{Client, PluginStatus};
 pub use program::{Program, run};

@@ -17,6 +17,8 @@ use crate::time::{ago, took};
 
 /// How many characters of a prompt are listed.
 const PROMPT: usize = 60;
+/// In how many the first line that is not blank is looked for.
+const LOOKED_AT: u32 = 4096;
 
 pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
     let paths = setup::paths()?;
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
         conversation: args.conversation.clone(),
         grep: args.grep.clone(),
         limit: args.limit,
+        prompt_chars: if args.json { None } else { Some(LOOKED_AT) },
         ..Filter::default()
     };
     let tasks = block_on(async {

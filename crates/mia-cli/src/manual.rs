@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap_complete::Shell;
 
 use crate::args::command;
+use crate::exit::Exit;
 use crate::failure::Failure;
 
 pub(crate) fn completions(name: &'static str, shell: Shell) -> Result<ExitCode, Failure> {
@@ -45,8 +46,8 @@ pub(crate) fn man(name: &'static str, of: Option<&str>) -> Result<ExitCode, Fail
 pub(crate) fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+        Ok(()) => Ok(Exit::Done.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done.into()),
         Err(error) => Err(Failure::environment(format!("can't write to stdout: {error}"))),
     }
 }

@@ -14,6 +14,7 @@ use mia_plugin::Environment;
 
 use crate::args::PluginAction;
 use crate::client::{Client, PluginStatus};
+use crate::exit::Exit;
 use crate::failure::{Failure, describe};
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
@@ -182,7 +183,7 @@ fn tested(
                 let text = Terminal::of_stderr().error(&clean_lines(&describe(&error)));
                 write(&format!("{text}\n"));
             }
-            Ok(ExitCode::from(error.exit_code()))
+            Ok(Exit::of(&error).into())
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use mia_agents::{ClaudeCode, Guide};
 use mia_core::{Registry, RegistryError};
 use mia_plugin::SpawnPlugin;
@@ -66,7 +66,7 @@ pub fn run(program: Program) -> ExitCode {
     let matches = command.get_matches();
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
-        Err(error) => error.format(&mut Cli::command()).exit(),
+        Err(error) => error.format(&mut crate::args::command(program.name)).exit(),
     };
     let quiet = cli.quiet;
     let outcome = match cli.command {
@@ -80,8 +80,8 @@ pub fn run(program: Program) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(failure) => {
-            failure.report();
-            failure.exit_code()
+            failure.report(program.name);
+            failure.exit().into()
         }
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> R
         .build()
         .map_err(|error| Failure::environment(format!("can't start: {error}")))?;
     let outcome = runtime.block_on(future);
-    // A thread that still waits for an answer on the terminal must not hold the exit up.
+    // A thread that still waits for the system must not hold the exit up.
     runtime.shutdown_background();
     outcome
 }

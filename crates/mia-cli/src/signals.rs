@@ -4,9 +4,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
-/// The status after Ctrl-C.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 /// Ctrl-C, a request to end, and a terminal that has gone.
 #[derive(Debug)]
 pub(crate) struct Signals {

@@ -1,5 +1,6 @@
 //! What is in force, and where it came from.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -22,8 +23,8 @@ pub struct Setting {
     pub value: Value,
     /// Where it came from.
     pub origin: Origin,
-    /// What the key does, in one line.
-    pub about: &'static str,
+    /// What the key does, in one line, and whether anything reads it yet.
+    pub about: Cow<'static, str>,
 }
 
 /// What is at a dotted key.
@@ -39,8 +40,7 @@ impl Loaded {
     /// Every key in force, in the order of the reference.
     ///
     /// The plugins are those with an entry, the active one, the fallbacks, and `plugins`: the
-    /// caller's list of those it knows. Values of `env` that look like secrets by their names are
-    /// hidden.
+    /// caller's list of those it knows. Values of `env` are hidden, whatever their names.
     #[must_use]
     pub fn explain(&self, plugins: &[&str]) -> Vec<Setting> {
         self.below(&KeyPath::default(), plugins)
@@ -121,9 +121,7 @@ impl Loaded {
         for path in self.settings.leaves.keys() {
             if path.0.starts_with(&env.0) && path.0.starts_with(&prefix.0) {
                 let mut setting = self.setting(key, path);
-                if path.0.last().is_some_and(|name| looks_secret(name)) {
-                    setting.value = Value::Hidden;
-                }
+                setting.value = Value::Hidden;
                 out.push(setting);
             }
         }
@@ -134,7 +132,7 @@ impl Loaded {
             Some(leaf) => (leaf.value.clone(), leaf.origin.clone()),
             None => (default_of(key), Origin::Default),
         };
-        Setting { key: path.to_string(), value, origin, about: key.about }
+        Setting { key: path.to_string(), value, origin, about: key.shown_about() }
     }
 }
 
@@ -145,9 +143,4 @@ fn default_of(key: &Key) -> Value {
     let source = Source::new(Author::Flag(String::new()), key.default);
     // The table's defaults are valid: a test reads them all.
     read_value(&source, key, false).unwrap_or(Value::Unset)
-}
-
-fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"].iter().any(|part| name.contains(part))
 }

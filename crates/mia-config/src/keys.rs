@@ -1,5 +1,6 @@
 //! The one table of keys, and the way from a spelling to a row of it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::dotted::KeyPath;
@@ -19,28 +20,46 @@ pub(crate) struct Key {
     /// As it would be written; empty for none.
     pub(crate) default: &'static str,
     pub(crate) about: &'static str,
+    /// Nothing reads it yet: it is checked, and has no effect.
+    pub(crate) unused: bool,
+}
+
+impl Key {
+    /// What is said of it: `about`, and whether it has an effect.
+    pub(crate) fn shown_about(&self) -> Cow<'static, str> {
+        match self.unused {
+            true => format!("{} (not in use yet)", self.about).into(),
+            false => self.about.into(),
+        }
+    }
 }
 
 const TIMEOUT: Kind = Kind::Duration { off: true, max: MONTH };
 
 macro_rules! keys {
-    ($($($segment:ident).+ = $kind:expr, $default:literal, $about:literal;)+) => {
+    // A row that ends in `unused` is of a key that nothing reads yet.
+    ($($($segment:ident).+ = $kind:expr, $default:literal, $about:literal $(, $unused:ident)?;)+) => {
         &[$(Key {
             pattern: &[$(stringify!($segment)),+],
             kind: $kind,
             default: $default,
             about: $about,
+            unused: is_unused(&[$(stringify!($unused))?]),
         }),+]
     };
+}
+
+const fn is_unused(marks: &[&str]) -> bool {
+    !marks.is_empty()
 }
 
 /// Every key, in the order of the reference.
 #[rustfmt::skip]
 pub(crate) static KEYS: &[Key] = keys! {
     active_plugin = Kind::PluginName, "", "The plugin that answers. Without it: the first installed of claude-code, codex, gemini, opencode, qwen.";
-    fallback.plugins = Kind::PluginNames, "[]", "Plugins to try next, in order, when the active one fails before its first visible output.";
-    fallback.after_output = Kind::Choice(&["fail", "restart"]), "fail", "What a failure after visible output does: fail the dispatch, or restart it with the next plugin.";
-    limits.concurrent = Kind::Count { max: 1_000 }, "8", "Dispatches that run at once, over all conversations.";
+    fallback.plugins = Kind::PluginNames, "[]", "Plugins to try next, in order, when the active one fails before its first visible output.", unused;
+    fallback.after_output = Kind::Choice(&["fail", "restart"]), "fail", "What a failure after visible output does: fail the dispatch, or restart it with the next plugin.", unused;
+    limits.concurrent = Kind::Count { max: 1_000 }, "8", "Dispatches that run at once, over all conversations.", unused;
     limits.queue = Kind::Count { max: 10_000 }, "10", "Dispatches of one conversation that may wait; the next is refused.";
     plugins.NAME.name = Kind::OwnName, "", "May repeat NAME; nothing else.";
     plugins.NAME.enabled = Kind::Flag, "true", "Whether the plugin may be used.";
@@ -54,13 +73,13 @@ pub(crate) static KEYS: &[Key] = keys! {
     plugins.NAME.env.VARIABLE = Kind::Word, "", "An environment variable to set for the agent.";
     plugins.NAME.pass_env = Kind::Variables, "[]", "Variables to pass on although their names look like secrets.";
     plugins.NAME.inherit = Kind::Choice(&["all-but-secrets", "minimal"]), "all-but-secrets", "What of the caller's environment the agent gets.";
-    plugins.NAME.api_url = Kind::Address, "", "The address of the model's API, for plugins that speak HTTP.";
-    context.budget_tokens = Kind::Count { max: 10_000_000 }, "8000", "The most that context may add to a prompt, in tokens.";
-    context.deadline = Kind::Duration { off: false, max: DAY }, "2s", "The longest that gathering context may take.";
-    memory.extract = Kind::Choice(&["off", "on"]), "off", "Learn facts after each dispatch. Costs tokens.";
-    memory.mcp = Kind::Flag, "false", "Offer the memory to agents as an MCP server.";
-    history.keep = Kind::Duration { off: true, max: CENTURY }, "90d", "How long history is kept; `off` for ever.";
-    history.max_size = Kind::Size { off: true, max: 1 << 50 }, "2GiB", "How large history may grow; `off` for no limit.";
+    plugins.NAME.api_url = Kind::Address, "", "The address of the model's API, for plugins that speak HTTP.", unused;
+    context.budget_tokens = Kind::Count { max: 10_000_000 }, "8000", "The most that context may add to a prompt, in tokens.", unused;
+    context.deadline = Kind::Duration { off: false, max: DAY }, "2s", "The longest that gathering context may take.", unused;
+    memory.extract = Kind::Choice(&["off", "on"]), "off", "Learn facts after each dispatch. Costs tokens.", unused;
+    memory.mcp = Kind::Flag, "false", "Offer the memory to agents as an MCP server.", unused;
+    history.keep = Kind::Duration { off: true, max: CENTURY }, "90d", "How long history is kept; `off` for ever.", unused;
+    history.max_size = Kind::Size { off: true, max: 1 << 50 }, "2GiB", "How large history may grow; `off` for no limit.", unused;
     prices.MODEL.input = Kind::Price, "", "Price of a million input tokens. Needs `output` too.";
     prices.MODEL.output = Kind::Price, "", "Price of a million output tokens. Needs `input` too.";
     prices.MODEL.cache_read = Kind::Price, "", "Price of a million tokens read from the cache.";

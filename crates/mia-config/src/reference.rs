@@ -14,8 +14,8 @@ const HEAD: &str = "\
 `mia config explain` shows every value in force and where it came from; `mia config set KEY VALUE`
 changes one and keeps the file's comments and layout.
 
-Values come from, each over the one before: the built-in defaults, `config.yaml`, the environment,
-the command line.
+Values come from, each over the one before: the built-in defaults, `config.yaml`, the environment.
+A key that is not in use yet is checked like the others and changes nothing.
 
 - Every unknown key is refused. Keys may also be written in camelCase (`maxConcurrency`).
 - Durations are `500ms`, `30s`, `30m`, `4h`, `90d`, a mix such as `1h30m`, or a bare number of
@@ -53,8 +53,12 @@ pub fn reference() -> String {
             "" => String::new(),
             default => format!("`{default}`"),
         };
-        let _ =
-            writeln!(text, "| `{}` | {takes} | {default} | {} |", key.pattern.join("."), key.about);
+        let _ = writeln!(
+            text,
+            "| `{}` | {takes} | {default} | {} |",
+            key.pattern.join("."),
+            key.shown_about()
+        );
     }
     text
 }

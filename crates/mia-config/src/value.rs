@@ -28,7 +28,7 @@ pub enum Value {
     List(Vec<String>),
     /// Nothing is set, and there is no default.
     Unset,
-    /// Something is set that looks like a secret; [`crate::Loaded::get`] shows it.
+    /// Something is set that may be a secret; [`crate::Loaded::get`] of its own key shows it.
     Hidden,
 }
 

@@ -120,6 +120,12 @@ fn everything_is_explained() {
             "about": about,
         })
     );
+    let unused = loaded.get("memory.mcp").unwrap();
+    let Found::Value(unused) = unused else {
+        panic!("a value");
+    };
+    assert!(unused.about.ends_with(" (not in use yet)"), "{}", unused.about);
+    assert!(!about.contains("not in use"), "{about}");
 }
 
 #[test]

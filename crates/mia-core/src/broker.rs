@@ -1,6 +1,7 @@
 //! The permission broker: questions of agents on one side, answers of clients on the other.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
@@ -33,6 +34,8 @@ type Place = (TaskId, String);
 
 #[derive(Debug)]
 struct Waiting {
+    /// Tells a question from a later one with the same id.
+    number: u64,
     options: Vec<String>,
     answer: oneshot::Sender<PermissionResolution>,
 }
@@ -41,6 +44,7 @@ struct Waiting {
 #[derive(Debug, Clone, Default)]
 pub struct PermissionBroker {
     waiting: Arc<Mutex<HashMap<Place, Waiting>>>,
+    asked: Arc<AtomicU64>,
 }
 
 impl PermissionBroker {
@@ -102,8 +106,9 @@ impl Permissions for Desk {
         let (answer, answered) = oneshot::channel();
         let place = (self.task.clone(), request.id.clone());
         let options = request.options.into_iter().map(|o| o.id).collect();
-        self.broker.waiting().insert(place.clone(), Waiting { options, answer });
-        let withdraw = Withdraw { broker: self.broker.clone(), place };
+        let number = self.broker.asked.fetch_add(1, Ordering::Relaxed);
+        self.broker.waiting().insert(place.clone(), Waiting { number, options, answer });
+        let withdraw = Withdraw { broker: self.broker.clone(), place, number };
         Box::pin(async move {
             let answer = answered.await;
             drop(withdraw);
@@ -116,11 +121,15 @@ impl Permissions for Desk {
 struct Withdraw {
     broker: PermissionBroker,
     place: Place,
+    number: u64,
 }
 
 impl Drop for Withdraw {
     fn drop(&mut self) {
-        self.broker.waiting().remove(&self.place);
+        let mut waiting = self.broker.waiting();
+        if waiting.get(&self.place).is_some_and(|question| question.number == self.number) {
+            waiting.remove(&self.place);
+        }
     }
 }
 
@@ -160,6 +169,18 @@ mod tests {
         let broker = PermissionBroker::default();
         let resolution = broker.desk(TaskId::generate(), false).ask(question("q")).await;
         assert_eq!((resolution.option_id, resolution.by), (None, ResolvedBy::Nobody));
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_put_again_outlives_the_first() {
+        let broker = PermissionBroker::default();
+        let task = TaskId::generate();
+        let desk = broker.desk(task.clone(), true);
+        let first = desk.ask(question("q"));
+        let second = desk.ask(question("q"));
+        drop(first);
+        broker.answer(&task, "q", Some("yes")).unwrap();
+        assert_eq!(second.await.option_id.as_deref(), Some("yes"));
     }
 
     #[tokio::test]

@@ -1,14 +1,15 @@
 //! The core: what every door of Mia opens on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use mia_api::{ConversationId, PluginError, TaskId};
+use mia_api::{ConversationId, ErrorCode, PluginError, TaskId};
 use mia_config::Config;
 use mia_host::Supervisor;
-use mia_plugin::{CodingPlugin, Environment, Services};
+use mia_plugin::{CodingPlugin, Environment, Probe, Services};
 use mia_store::{Owner, Store, StoreError};
 use tokio::sync::watch;
 
@@ -20,15 +21,15 @@ use crate::settings::plugin_config;
 /// The order in which an agent is looked for when none is chosen.
 const PREFERENCE: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "qwen"];
 
+/// How long a plugin may take to get ready, or to tell of its agent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Why the core could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A plugin refuses its configuration.
-    #[error("the plugin {} can't be used: {}", .0.plugin_name, .0.message)]
-    Plugin(Box<PluginError>),
 }
 
 /// What the core is made of.
@@ -56,6 +57,8 @@ pub struct Core {
 
 pub(crate) struct Shared {
     pub(crate) registry: Registry,
+    /// Plugins that refused to be initialized.
+    refusing: BTreeMap<String, PluginError>,
     pub(crate) config: Config,
     pub(crate) store: Store,
     pub(crate) owner: Owner,
@@ -71,11 +74,14 @@ impl fmt::Debug for Core {
 }
 
 /// Why there is no plugin to ask.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NoPlugin {
     /// The chosen one can't be used.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// It refuses its configuration.
+    #[error("the plugin {} can't be used: {}", .0.plugin_name, .0.message)]
+    Refuses(Box<PluginError>),
     /// None was chosen and no agent is installed.
     #[error("no coding agent is installed")]
     NoneInstalled {
@@ -89,7 +95,8 @@ impl Core {
     /// (M-39).
     ///
     /// # Errors
-    /// When the store can't be used, or a plugin refuses its configuration.
+    /// When the store can't be used. A plugin that refuses its configuration is an error only for
+    /// those who ask it.
     pub async fn open(setup: CoreSetup) -> Result<Self, OpenError> {
         let CoreSetup { registry, config, store, supervisor, environment, installed_agents } =
             setup;
@@ -101,14 +108,24 @@ impl Core {
             environment,
             installed_agents,
         };
+        let mut refusing = BTreeMap::new();
         for (name, plugin) in registry.iter() {
-            plugin
-                .initialize(plugin_config(&config, name), services.clone())
-                .await
-                .map_err(|error| OpenError::Plugin(Box::new(error)))?;
+            let config = plugin_config(&config, name);
+            if !config.enabled {
+                continue;
+            }
+            // One that can't be used must not take the others with it.
+            let ready = tokio::time::timeout(PATIENCE, plugin.initialize(config, services.clone()));
+            let refused = match ready.await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error,
+                Err(_) => PluginError::new(ErrorCode::Unknown, name, "it did not get ready in 5 s"),
+            };
+            refusing.insert(name.to_owned(), refused);
         }
         let shared = Shared {
             registry,
+            refusing,
             config,
             store,
             owner,
@@ -156,25 +173,49 @@ impl Core {
         let registry = &self.shared.registry;
         if let Some(name) = named.or(self.shared.config.active_plugin.as_deref()) {
             let plugin = registry.get(name)?;
-            if self.is_enabled(name) {
-                return Ok(plugin);
-            }
-            let enabled =
-                registry.names().filter(|n| self.is_enabled(n)).map(str::to_owned).collect();
-            return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
-        }
-        let mut known = Vec::new();
-        for name in PREFERENCE {
-            let Ok(plugin) = registry.get(name) else { continue };
             if !self.is_enabled(name) {
-                continue;
+                let enabled =
+                    registry.names().filter(|n| self.is_enabled(n)).map(str::to_owned).collect();
+                return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
             }
+            return match self.shared.refusing.get(name) {
+                Some(error) => Err(NoPlugin::Refuses(Box::new(error.clone()))),
+                None => Ok(plugin),
+            };
+        }
+        let own = registry.names().filter(|name| !PREFERENCE.contains(name));
+        let mut known = Vec::new();
+        for name in PREFERENCE.into_iter().chain(own) {
+            let usable = self.is_enabled(name) && !self.shared.refusing.contains_key(name);
+            let Some(plugin) = registry.get(name).ok().filter(|_| usable) else { continue };
             match plugin.locate(environment, cwd) {
-                Ok(_) => return Ok(plugin),
+                Ok(Some(_)) => return Ok(plugin),
+                // Without a program of its own it is asked only when it is named.
+                Ok(None) => {}
                 Err(error) => known.push((name.to_owned(), error.hint.unwrap_or(error.message))),
             }
         }
         Err(NoPlugin::NoneInstalled { known })
+    }
+
+    /// What is known of a plugin's agent on this machine. Answers within 5 s.
+    ///
+    /// # Errors
+    /// When there is no such plugin.
+    pub async fn probe(&self, name: &str) -> Result<Probe, RegistryError> {
+        let plugin = self.shared.registry.get(name)?;
+        if !self.is_enabled(name) {
+            return Ok(Probe::default());
+        }
+        if let Some(error) = self.shared.refusing.get(name) {
+            let problem = Some(error.message.clone());
+            return Ok(Probe { problem, hint: error.hint.clone(), ..Probe::default() });
+        }
+        let probe = tokio::time::timeout(PATIENCE, plugin.probe()).await;
+        Ok(probe.unwrap_or_else(|_| Probe {
+            problem: Some("it did not tell of itself in 5 s".to_owned()),
+            ..Probe::default()
+        }))
     }
 
     /// True unless the configuration disables the plugin.

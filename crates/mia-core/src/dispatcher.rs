@@ -1,25 +1,18 @@
-//! The dispatcher: one prompt from acceptance to its terminal event.
+//! The dispatcher: accepts prompts, and gives the events to follow.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use mia_api::{
-    Attempt, Cause, ConversationId, DispatchOptions, DispatchResult, ErrorCode, Event, EventBody,
-    NoticeKind, Phase, PluginContext, PluginError, TaskId,
-};
-use mia_plugin::{CodingPlugin, Dispatch, Environment, EventStream, event_channel};
-use mia_store::{Accepted, Claim, Ending, NewTask, StoreError, Turn};
-use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use mia_api::{ConversationId, DispatchOptions, Event, PluginContext, TaskId};
+use mia_plugin::{CodingPlugin, Dispatch, Environment};
+use mia_store::{Accepted, NewTask, StoreError};
+use tokio::sync::watch;
 
 use crate::core::{Core, NoPlugin, Shared};
 use crate::recorder::Recorder;
-
-/// How many events may wait for the client. Text joins before, so each may hold much.
-const CLIENT_QUEUE: usize = 8;
-/// How long to wait before the conversation's turn is looked at again, at first and at most.
-const POLL: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
+use crate::task::Task;
+use crate::track::Track;
+use crate::weighted;
 
 /// A prompt to dispatch.
 #[derive(Debug, Clone)]
@@ -67,6 +60,9 @@ pub enum Refused {
         /// How many wait.
         waiting: u64,
     },
+    /// Mia is about to end.
+    #[error("mia is about to end and takes no prompts any more")]
+    Stopped,
     /// The prompt could not be put on record.
     #[error("the prompt could not be put on record: {0}")]
     Store(#[from] StoreError),
@@ -79,7 +75,7 @@ pub struct TaskEvents {
     pub task_id: TaskId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    events: mpsc::Receiver<Event>,
+    events: weighted::Receiver<Event>,
 }
 
 impl TaskEvents {
@@ -92,7 +88,7 @@ impl TaskEvents {
 
     /// The next event, if one waits.
     pub fn next_waiting(&mut self) -> Option<Event> {
-        self.events.try_recv().ok()
+        self.events.try_recv()
     }
 }
 
@@ -105,7 +101,7 @@ impl Core {
     /// # Errors
     /// When the prompt can't be dispatched at all.
     pub async fn dispatch(&self, request: DispatchRequest) -> Result<TaskEvents, Refused> {
-        let DispatchRequest { prompt, plugin, options, environment, attended } = request;
+        let DispatchRequest { prompt, plugin, options, .. } = &request;
         if prompt.trim().is_empty() {
             return Err(Refused::Empty);
         }
@@ -113,57 +109,57 @@ impl Core {
             return Err(Refused::Nul(position));
         }
         check_directory(&options.working_directory)?;
-        let plugin = self.choose(plugin.as_deref(), &environment, &options.working_directory)?;
-        let shared = &self.shared;
-        let earlier_turns = shared.store.turns(&options.conversation_id).await?;
-        let new = NewTask {
-            task_id: options.task_id.clone(),
-            conversation_id: options.conversation_id.clone(),
-            prompt: prompt.clone(),
-            plugin: Some(plugin.name().to_owned()),
-            model: options.model.clone(),
-            cwd: options.working_directory.clone(),
-            queue_limit: Some(u64::from(shared.config.limits.queue)),
-        };
-        let queue_place = match shared.store.accept(&new, &shared.owner).await? {
-            Accepted::New { queue_place, .. } => queue_place,
-            Accepted::Already { .. } => return Err(Refused::TaskExists(options.task_id)),
-            Accepted::QueueFull { waiting } => {
-                return Err(Refused::QueueFull { conversation: options.conversation_id, waiting });
-            }
-        };
-        let (client, events) = mpsc::channel(CLIENT_QUEUE);
-        let (abort, aborted) = watch::channel(0);
-        let (task_id, conversation_id) = (options.task_id.clone(), options.conversation_id.clone());
-        shared.running().insert(task_id.clone(), abort);
-        let drive = Drive {
-            plugin: Arc::clone(plugin),
-            track: Track {
-                task_id: task_id.clone(),
-                seq: 0,
-                said: 0,
-                thought: 0,
-                client,
-                recorder: Some(Recorder::new(shared.store.clone(), task_id.clone())),
-                told_failure: false,
-            },
-            aborted,
-            shared: Arc::clone(shared),
-            dispatch: Dispatch {
-                prompt,
-                context: PluginContext::default(),
-                environment,
-                permissions: shared.broker.desk(task_id.clone(), attended),
-                earlier_turns,
-                options,
-            },
-        };
-        tokio::spawn(drive.run(queue_place));
-        Ok(TaskEvents { task_id, conversation_id, events })
+        let (environment, cwd) = (&request.environment, &options.working_directory);
+        let plugin = Arc::clone(self.choose(plugin.as_deref(), environment, cwd)?);
+        let shared = Arc::clone(&self.shared);
+        // A task of its own: what was accepted is answered, even if nobody waits for this any more.
+        let accepted = tokio::spawn(accept(shared, plugin, request));
+        accepted.await.unwrap_or(Err(Refused::Stopped))
     }
 }
 
-fn check_directory(path: &std::path::Path) -> Result<(), Refused> {
+/// Puts a prompt on record and begins to answer it.
+async fn accept(
+    shared: Arc<Shared>,
+    plugin: Arc<dyn CodingPlugin>,
+    request: DispatchRequest,
+) -> Result<TaskEvents, Refused> {
+    let DispatchRequest { prompt, options, environment, attended, .. } = request;
+    let (task_id, conversation_id) = (options.task_id.clone(), options.conversation_id.clone());
+    let new = NewTask {
+        task_id: task_id.clone(),
+        conversation_id: conversation_id.clone(),
+        prompt: prompt.clone(),
+        plugin: Some(plugin.name().to_owned()),
+        model: options.model.clone(),
+        cwd: options.working_directory.clone(),
+        queue_limit: Some(u64::from(shared.config.limits.queue)),
+    };
+    let (queue_place, earlier_turns) = match shared.store.accept(&new, &shared.owner).await? {
+        Accepted::New { queue_place, earlier_turns, .. } => (queue_place, earlier_turns),
+        Accepted::Already { .. } => return Err(Refused::TaskExists(task_id)),
+        Accepted::QueueFull { waiting } => {
+            return Err(Refused::QueueFull { conversation: conversation_id, waiting });
+        }
+    };
+    let (client, events) = weighted::channel();
+    let (abort, aborted) = watch::channel(0);
+    shared.running().insert(task_id.clone(), abort);
+    let recorder = Recorder::new(shared.store.clone(), task_id.clone());
+    let permissions = shared.broker.desk(task_id.clone(), attended);
+    let context = PluginContext::default();
+    let task = Task {
+        dispatch: Dispatch { prompt, context, environment, permissions, earlier_turns, options },
+        track: Track::new(task_id.clone(), recorder, client),
+        plugin,
+        aborted,
+        shared,
+    };
+    tokio::spawn(task.run(queue_place));
+    Ok(TaskEvents { task_id, conversation_id, events })
+}
+
+fn check_directory(path: &Path) -> Result<(), Refused> {
     let refuse = |problem: &str| {
         Err(Refused::WorkingDirectory { path: path.to_owned(), problem: problem.to_owned() })
     };
@@ -179,242 +175,4 @@ fn check_directory(path: &std::path::Path) -> Result<(), Refused> {
             _ => refuse(&error.to_string()),
         },
     }
-}
-
-/// Numbers events and hands them to the record and to the client.
-struct Track {
-    task_id: TaskId,
-    seq: u64,
-    said: u64,
-    thought: u64,
-    client: mpsc::Sender<Event>,
-    recorder: Option<Recorder>,
-    told_failure: bool,
-}
-
-impl Track {
-    async fn emit(&mut self, body: EventBody) {
-        let event = self.number(body);
-        let Some(recorder) = &self.recorder else { return };
-        recorder.push(event.clone()).await;
-        let failure = recorder.failure().map(ToString::to_string);
-        let _ = self.client.send(event).await;
-        if !self.told_failure
-            && let Some(error) = failure
-        {
-            self.told_failure = true;
-            let message = format!("the record of this task is incomplete: {error}");
-            let event = self.number(EventBody::notice(NoticeKind::History, message));
-            let _ = self.client.send(event).await;
-        }
-    }
-
-    fn number(&mut self, body: EventBody) -> Event {
-        self.seq += 1;
-        let counter = match &body {
-            EventBody::Token { text, .. } => Some((&mut self.said, text.len())),
-            EventBody::Thought { text, .. } => Some((&mut self.thought, text.len())),
-            _ => None,
-        };
-        let offset = counter.map(|(counter, len)| {
-            let before = *counter;
-            *counter += len as u64;
-            before
-        });
-        Event { task_id: self.task_id.clone(), seq: self.seq, offset, body }
-    }
-}
-
-/// One task's way through the dispatcher.
-struct Drive {
-    shared: Arc<Shared>,
-    plugin: Arc<dyn CodingPlugin>,
-    dispatch: Dispatch,
-    track: Track,
-    aborted: watch::Receiver<u32>,
-}
-
-impl Drive {
-    async fn run(mut self, queue_place: u64) {
-        let conversation_id = self.dispatch.options.conversation_id.clone();
-        self.track.emit(EventBody::Accepted { conversation_id, queue_place }).await;
-        match self.turn().await {
-            Ok(claim) => {
-                let outcome = self.attempt().await;
-                self.finish(Some(claim), outcome).await;
-            }
-            Err(error) => self.finish(None, Err(*error)).await,
-        }
-    }
-
-    /// Waits until the conversation is ours.
-    async fn turn(&mut self) -> Result<Claim, Box<PluginError>> {
-        let name = self.plugin.name();
-        let failed = |code, cause, message: String| {
-            let error = PluginError::new(code, name, message);
-            Box::new(error.with_cause(cause).with_phase(Phase::Queue))
-        };
-        let (mut pause, longest) = POLL;
-        let mut told = false;
-        loop {
-            // Never dropped in the middle: it may have started the task.
-            let turn = self.shared.store.try_start(&self.track.task_id, &self.shared.owner).await;
-            let turn = turn.map_err(|error| {
-                let message = format!("the conversation could not be taken: {error}");
-                failed(ErrorCode::Unknown, Cause::Store, message)
-            })?;
-            match turn {
-                Turn::Started(claim) => return Ok(claim),
-                Turn::Waiting { ahead, running } if !told => {
-                    told = true;
-                    let tasks = if ahead == 1 { "task" } else { "tasks" };
-                    let runs = running.map(|t| format!("; {t} runs")).unwrap_or_default();
-                    let message = format!("waiting for {ahead} {tasks} of this conversation{runs}");
-                    self.track.emit(EventBody::notice(NoticeKind::Waiting, message)).await;
-                }
-                Turn::Waiting { .. } => {}
-            }
-            tokio::select! {
-                Ok(_) = wait_for_more(&mut self.aborted, 0) => {
-                    let message = "the task was aborted before it began".to_owned();
-                    return Err(failed(ErrorCode::Aborted, Cause::Requested, message));
-                }
-                () = tokio::time::sleep(pause) => pause = (pause * 2).min(longest),
-            }
-        }
-    }
-
-    /// Asks the plugin.
-    async fn attempt(&mut self) -> Result<DispatchResult, PluginError> {
-        let started = Instant::now();
-        let name = self.plugin.name().to_owned();
-        let task = self.track.task_id.clone();
-        self.track.emit(EventBody::Attempt { plugin: name.clone(), index: 0 }).await;
-        // A record that can't be written is told by the recorder.
-        let _ = self.shared.store.begin_attempt(&task, 0, &name).await;
-        let (sink, stream) = event_channel();
-        let (plugin, dispatch) = (Arc::clone(&self.plugin), self.dispatch.clone());
-        // A task of its own: if the plugin panics, that is this dispatch's failure and nobody
-        // else's.
-        let answer = tokio::spawn(async move { plugin.dispatch(dispatch, sink).await });
-        let outcome = self.relay(answer, stream).await;
-        match outcome {
-            Ok(mut result) => {
-                result.task_id = task;
-                result.conversation_id = self.dispatch.options.conversation_id.clone();
-                result.plugin.clone_from(&name);
-                result.duration_ms = millis(started);
-                result.attempts = vec![Attempt { plugin: name, error: None }];
-                if result.cost_usd.is_none() {
-                    result.cost_usd = self.price(&result);
-                }
-                Ok(result)
-            }
-            Err(mut error) => {
-                error.plugin_name = name;
-                Err(error)
-            }
-        }
-    }
-
-    /// Hands the plugin's events on until it has answered, and requests to end to the plugin.
-    async fn relay(
-        &mut self,
-        mut answer: tokio::task::JoinHandle<Result<DispatchResult, PluginError>>,
-        mut stream: EventStream,
-    ) -> Result<DispatchResult, PluginError> {
-        let mut asked = 0;
-        let mut open = true;
-        let answer = loop {
-            tokio::select! {
-                biased;
-                Ok(times) = wait_for_more(&mut self.aborted, asked) => {
-                    asked = times;
-                    let (plugin, task) = (Arc::clone(&self.plugin), self.track.task_id.clone());
-                    tokio::spawn(async move { plugin.abort(&task).await });
-                }
-                event = stream.next(), if open => match event {
-                    Some(event) => self.track.emit(event).await,
-                    None => open = false,
-                },
-                answer = &mut answer => break answer,
-            }
-        };
-        for event in stream.take_waiting() {
-            self.track.emit(event).await;
-        }
-        answer.unwrap_or_else(|failed| {
-            let what = if failed.is_panic() { "panicked" } else { "was stopped" };
-            let message = format!("the plugin {} {what}", self.plugin.name());
-            Err(PluginError::new(ErrorCode::Unknown, self.plugin.name(), message)
-                .with_cause(Cause::Panic)
-                .with_hint("this is an error in the plugin; please report it"))
-        })
-    }
-
-    /// What it costs by the configured prices, in US dollars.
-    fn price(&self, result: &DispatchResult) -> Option<f64> {
-        let price = self.shared.config.prices.get(result.model.as_ref()?)?;
-        let usage = result.usage.as_ref()?;
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let cost = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
-        let cached = usage.cache_read.unwrap_or(0);
-        let written = usage.cache_creation.unwrap_or(0);
-        Some(
-            cost(usage.input_tokens, price.input)
-                + cost(usage.output_tokens, price.output)
-                + cost(cached, price.cache_read.unwrap_or(price.input))
-                + cost(written, price.cache_write.unwrap_or(price.input)),
-        )
-    }
-
-    /// Records the end, and only then tells it (M-08, M-17). Without a claim the task never ran.
-    async fn finish(
-        mut self,
-        claim: Option<Claim>,
-        mut outcome: Result<DispatchResult, PluginError>,
-    ) {
-        let task = self.track.task_id.clone();
-        let recorded = match self.track.recorder.take() {
-            Some(recorder) => recorder.close().await,
-            None => Ok(()),
-        };
-        self.track.seq += 1;
-        let store = &self.shared.store;
-        let ended = match (&claim, &outcome) {
-            (None, Err(error)) => store.withdraw(&task, error).await.map(drop),
-            (None, Ok(_)) => Ok(()),
-            (Some(claim), outcome) => {
-                let seq = Some(self.track.seq);
-                let ending = Ending { outcome: outcome.as_ref(), seq, session: None };
-                store.finish(claim, ending).await.map(drop)
-            }
-        };
-        let incomplete = recorded.err().or(ended.err().map(|error| error.to_string()));
-        if let (Some(problem), Ok(result)) = (incomplete, &mut outcome) {
-            result.warnings.push(format!("the record of this task is incomplete: {problem}"));
-        }
-        self.shared.running().remove(&task);
-        let body = match outcome {
-            Ok(result) => EventBody::Complete { result: Box::new(result) },
-            Err(error) => EventBody::Error { error: Box::new(error) },
-        };
-        let event = Event { task_id: task, seq: self.track.seq, offset: None, body };
-        let _ = self.track.client.send(event).await;
-    }
-}
-
-async fn wait_for_more(
-    aborted: &mut watch::Receiver<u32>,
-    known: u32,
-) -> Result<u32, watch::error::RecvError> {
-    let asked = aborted.wait_for(|asked| *asked > known).await;
-    match asked {
-        Ok(asked) => Ok(*asked),
-        Err(gone) => Err(gone),
-    }
-}
-
-fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

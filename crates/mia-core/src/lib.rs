@@ -11,6 +11,9 @@ mod recorder;
 mod registry;
 mod sessions;
 mod settings;
+mod task;
+mod track;
+mod weighted;
 
 pub use self::core::{Core, CoreSetup, NoPlugin, OpenError};
 pub use broker::{AnswerError, PermissionBroker};

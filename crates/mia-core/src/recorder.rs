@@ -1,43 +1,45 @@
 //! The events of a task on their way to the record.
 
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mia_api::{Event, TaskId};
 use mia_store::{Store, StoreError};
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+
+use crate::weighted::{self, Place};
 
 /// How long events may wait to be written together.
 const LINGER: Duration = Duration::from_millis(50);
 /// How much may be written together, in bytes.
 const BATCH: usize = 64 * 1024;
-/// How many events may wait.
-const QUEUE: usize = 64;
 
 /// Writes the events of one task, many at a time, beside the task's own work. A record that can't
 /// be written never stops the task: the first failure is kept, the rest is let go.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    events: mpsc::Sender<Event>,
+    events: weighted::Sender<Event>,
     failure: Arc<OnceLock<StoreError>>,
     writer: JoinHandle<()>,
 }
 
 impl Recorder {
     pub(crate) fn new(store: Store, task: TaskId) -> Self {
-        let (events, queue) = mpsc::channel(QUEUE);
+        let (events, queue) = weighted::channel();
         let failure = Arc::new(OnceLock::new());
         let writer = tokio::spawn(write(store, task, queue, Arc::clone(&failure)));
         Self { events, failure, writer }
     }
 
-    /// Takes an event, waiting while the store is behind.
-    pub(crate) async fn push(&self, event: Event) {
-        // The writer ends only after the queue.
-        let _ = self.events.send(event).await;
+    /// Waits for room for an event of that weight. Cancel-safe.
+    pub(crate) async fn reserve(&self, weight: usize) -> Place {
+        self.events.reserve(weight).await
+    }
+
+    /// Takes an event.
+    pub(crate) fn push(&self, event: Event, place: Place) {
+        self.events.send(event, place);
     }
 
     /// Why the record is incomplete, if it is.
@@ -57,7 +59,7 @@ impl Recorder {
 async fn write(
     store: Store,
     task: TaskId,
-    mut queue: mpsc::Receiver<Event>,
+    mut queue: weighted::Receiver<Event>,
     failure: Arc<OnceLock<StoreError>>,
 ) {
     let mut batch = Vec::new();

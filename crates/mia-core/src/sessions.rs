@@ -7,9 +7,6 @@ use mia_api::{ConversationId, TaskId};
 use mia_plugin::{SessionKey, SessionRecord, Sessions, SessionsError};
 use mia_store::{Exchange, Store, StoreError, TranscriptLimits};
 
-/// How much of what was said a fresh session is told: at most 20 turns, 4 KiB each.
-const RECAP: TranscriptLimits = TranscriptLimits { turns: 20, prompt: 2048, answer: 2048 };
-
 /// [`Sessions`] over the store.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredSessions {
@@ -92,7 +89,11 @@ impl Sessions for StoredSessions {
         before: &'a TaskId,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
         Box::pin(async move {
-            let said = self.store.transcript(conversation, before, RECAP).await.map_err(failed)?;
+            let said = self
+                .store
+                .transcript(conversation, before, TranscriptLimits::default())
+                .await
+                .map_err(failed)?;
             Ok(recap(&said))
         })
     }

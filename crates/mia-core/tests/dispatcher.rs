@@ -10,6 +10,7 @@ use common::{all, house, kinds, request, simple_house, until};
 use mia_api::{Cause, ErrorCode, EventBody, NoticeKind, ResolvedBy};
 use mia_config::{Config, Price};
 use mia_core::{NoPlugin, Refused, RegistryError};
+use mia_plugin::CodingPlugin;
 use mia_store::{Filter, OpenOptions, ResumePoint, TaskStatus};
 use mia_testkit as _;
 use tempfile::tempdir;
@@ -104,7 +105,7 @@ async fn the_tasks_of_a_conversation_run_one_after_the_other_and_the_second_says
     // Another conversation does not wait.
     let other = all(second.core.dispatch(request("d", "turns")).await.unwrap()).await;
     assert_eq!(other.last().unwrap().body.kind(), "complete");
-    assert_eq!(second.puppet.strings.running.load(Ordering::SeqCst), 0);
+    assert_eq!(second.puppet.running_task_count(), 0);
     first.puppet.strings.gate.add_permits(1);
     all(running).await;
     let EventBody::Complete { result } = until(&mut waiting, EventBody::is_terminal).await else {
@@ -225,6 +226,10 @@ async fn m_006_the_cost_is_by_configured_prices_or_unknown() {
     };
     let known = all(priced.core.dispatch(request("c", "usage 1000000")).await.unwrap()).await;
     assert_eq!(cost(known), Some(18.0));
+    // Tokens without a price make the whole unknown: it is never guessed.
+    let cached =
+        all(priced.core.dispatch(request("c", "usage 1000000 cached")).await.unwrap()).await;
+    assert_eq!(cost(cached), None);
     let unknown = simple_house(&folder).await;
     let unknown = all(unknown.core.dispatch(request("c", "usage 1000000")).await.unwrap()).await;
     assert_eq!(cost(unknown), None);
@@ -258,4 +263,75 @@ async fn a_prompt_that_cannot_be_put_on_record_is_not_sent() {
     assert!(matches!(error, Refused::Store(_)), "{error:?}");
     assert!(error.to_string().contains("no space is left"), "{error}");
     assert_eq!(house.puppet.strings.most.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn m_024_an_abort_at_any_moment_ends_the_task() {
+    let folder = tempdir().unwrap();
+    let house = simple_house(&folder).await;
+    // The agent would wait for ever; the abort comes right after acceptance, at the first event,
+    // at the second, and when the plugin has begun.
+    for after in 0..4 {
+        let mut events = house.core.dispatch(request("c", "say a\ngate")).await.unwrap();
+        for _ in 0..after {
+            events.next().await.unwrap();
+        }
+        house.core.abort(&events.task_id);
+        let EventBody::Error { error } = all(events).await.pop().unwrap().body else { panic!() };
+        assert_eq!(error.code, ErrorCode::Aborted, "after {after} events");
+    }
+    assert_eq!(house.puppet.running_task_count(), 0);
+}
+
+#[tokio::test]
+async fn m_024_an_abort_gets_through_to_a_task_whose_reader_stands_still() {
+    let folder = tempdir().unwrap();
+    let house = simple_house(&folder).await;
+    let events = house.core.dispatch(request("c", "long 1000\nsay never")).await.unwrap();
+    // It stands once it has said more than fits: 1 MiB for the client, and the sink's bound.
+    let wait = std::time::Duration::from_secs(20);
+    mia_testkit::proc::wait_for("the queues to fill", wait, || {
+        (house.puppet.strings.said.load(Ordering::SeqCst) > 100).then_some(())
+    })
+    .await;
+    house.core.abort(&events.task_id);
+    let task = events.task_id.clone();
+    mia_testkit::proc::wait_for("the end", wait, || {
+        (house.puppet.running_task_count() == 0).then_some(())
+    })
+    .await;
+    // The conversation is free though nobody has read a word.
+    let next = all(house.core.dispatch(request("c", "say b")).await.unwrap()).await;
+    assert_eq!(next.last().unwrap().body.kind(), "complete");
+    let seen = all(events).await;
+    let EventBody::Error { error } = &seen.last().unwrap().body else {
+        panic!("it ran on: {task}")
+    };
+    assert_eq!(error.code, ErrorCode::Aborted);
+}
+
+#[tokio::test]
+async fn what_was_accepted_is_answered_even_if_nobody_waited_for_the_acceptance() {
+    let folder = tempdir().unwrap();
+    let house = simple_house(&folder).await;
+    {
+        let mut dispatch = Box::pin(house.core.dispatch(request("c", "say a")));
+        assert!(futures::poll!(&mut dispatch).is_pending());
+    }
+    let next = all(house.core.dispatch(request("c", "say b")).await.unwrap()).await;
+    assert_eq!(next.last().unwrap().body.kind(), "complete");
+}
+
+#[tokio::test]
+async fn a_plugin_that_refuses_its_configuration_is_an_error_only_for_who_asks_it() {
+    let folder = tempdir().unwrap();
+    let mut config = Config::default();
+    let mut settings = config.plugin("puppet");
+    settings.model = Some("impossible".into());
+    config.plugins.insert("puppet".into(), settings);
+    let house = house(&folder, config, OpenOptions::default()).await;
+    let error = house.core.dispatch(request("c", "say a")).await.unwrap_err();
+    assert!(matches!(error, Refused::NoPlugin(NoPlugin::Refuses(_))), "{error:?}");
+    let probe = house.core.probe("puppet").await.unwrap();
+    assert_eq!(probe.problem.as_deref(), Some("no such model"));
 }

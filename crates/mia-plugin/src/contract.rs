@@ -162,8 +162,8 @@ pub enum Inherit {
     Minimal,
 }
 
-/// The settings of one plugin (M-02).
-#[derive(Debug, Clone, PartialEq)]
+/// The settings of one plugin (M-02). Its `Debug` shows no values of `env`.
+#[derive(Clone, PartialEq)]
 pub struct PluginConfig {
     /// The plugin's name.
     pub name: String,
@@ -225,6 +225,29 @@ impl PluginConfig {
     }
 }
 
+impl fmt::Debug for PluginConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PluginConfig")
+            .field("name", &self.name)
+            .field("enabled", &self.enabled)
+            .field("binary", &self.binary)
+            .field("model", &self.model)
+            .field("max_concurrency", &self.max_concurrency)
+            .field("timeout", &self.timeout)
+            .field("stall_timeout", &self.stall_timeout)
+            .field("tool_timeout", &self.tool_timeout)
+            .field("args", &self.args)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .field("pass_env", &self.pass_env)
+            .field("inherit", &self.inherit)
+            .field("api_url", &self.api_url)
+            .field("max_line", &self.max_line)
+            .field("stderr_tail", &self.stderr_tail)
+            .field("keep_background", &self.keep_background)
+            .finish()
+    }
+}
+
 /// Variables of a process. Kept in memory only; its `Debug` shows no values.
 #[derive(Clone, Default)]
 pub struct Environment(Arc<BTreeMap<OsString, OsString>>);
@@ -273,4 +296,17 @@ pub struct Probe {
     pub problem: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debug_print_of_the_settings_shows_no_values_of_variables() {
+        let mut config = PluginConfig::new("p");
+        config.env.insert("LANG".to_owned(), "hunter2".to_owned());
+        let shown = format!("{config:?}");
+        assert!(shown.contains("LANG") && !shown.contains("hunter2"), "{shown}");
+    }
 }

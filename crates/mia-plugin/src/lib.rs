@@ -22,7 +22,7 @@ pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, P
 pub use permissions::{Nobody, Permissions, ask};
 pub use sessions::{SessionKey, SessionRecord, Sessions, SessionsError};
 pub use sink::{EventSink, EventStream, SinkError, event_channel};
-pub use slots::{Slot, Slots};
+pub use slots::{Requests, Slot, Slots};
 pub use spawn::{
     Call, CliAdapter, Exit, Interrupt, Launch, Noise, Out, Profile, SpawnPlugin, Terminal,
 };

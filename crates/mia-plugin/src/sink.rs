@@ -146,10 +146,15 @@ impl EventSink {
         Ok(())
     }
 
-    /// True when nobody reads any more.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.shared.state().reader_gone
+    /// Waits until nobody reads any more: for work that has nothing to say just now. Cancel-safe.
+    pub async fn closed(&self) {
+        loop {
+            let room = self.shared.room.notified();
+            if self.shared.state().reader_gone {
+                return;
+            }
+            room.await;
+        }
     }
 }
 

@@ -62,11 +62,16 @@ impl Slots {
                 "wait for one to end, or raise plugins.{plugin}.max_concurrency"
             )));
         }
-        let (abort, aborted) = watch::channel(0);
+        let (abort, requests) = watch::channel(0);
         let (holder, over) = watch::channel(());
         running.insert(task.clone(), Running { abort, over });
         drop(running);
-        Ok(Slot { shared: Arc::clone(&self.shared), task: task.clone(), aborted, _over: holder })
+        Ok(Slot {
+            shared: Arc::clone(&self.shared),
+            task: task.clone(),
+            requests: Requests(requests),
+            _over: holder,
+        })
     }
 
     /// Asks a dispatch to end, and waits until its slot is free. Unknown and ended tasks are left
@@ -96,7 +101,7 @@ impl Slots {
 pub struct Slot {
     shared: Arc<Shared>,
     task: TaskId,
-    aborted: watch::Receiver<u32>,
+    requests: Requests,
     /// Dropped after [`Slot::drop`] has run: who waits for the end finds the slot free.
     _over: watch::Sender<()>,
 }
@@ -104,17 +109,34 @@ pub struct Slot {
 impl Slot {
     /// Waits until somebody asks for the end. Cancel-safe.
     pub async fn aborted(&self) {
-        let mut aborted = self.aborted.clone();
-        if aborted.wait_for(|asked| *asked > 0).await.is_err() {
+        self.requests.more_than(0).await;
+    }
+
+    /// The requests to end this dispatch, for parts of it that don't hold the slot.
+    #[must_use]
+    pub fn requests(&self) -> Requests {
+        self.requests.clone()
+    }
+}
+
+/// How often somebody has asked for the end of a dispatch.
+#[derive(Debug, Clone)]
+pub struct Requests(watch::Receiver<u32>);
+
+impl Requests {
+    /// How often so far.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        *self.0.borrow()
+    }
+
+    /// Waits until somebody has asked more often than `known`. Cancel-safe.
+    pub async fn more_than(&self, known: u32) {
+        let mut requests = self.0.clone();
+        if requests.wait_for(|asked| *asked > known).await.is_err() {
             // Nobody can ask any more.
             std::future::pending::<()>().await;
         }
-    }
-
-    /// How often somebody has asked for the end, as it changes.
-    #[must_use]
-    pub fn requests(&self) -> watch::Receiver<u32> {
-        self.aborted.clone()
     }
 }
 

@@ -21,6 +21,7 @@ pub struct TranscriptLimits {
     pub answer: usize,
 }
 
+/// What a fresh agent is told of a conversation: enough to go on, and little against its window.
 impl Default for TranscriptLimits {
     fn default() -> Self {
         Self { turns: 20, prompt: 2048, answer: 2048 }
@@ -159,9 +160,18 @@ impl Store {
     /// What reading can meet.
     pub async fn turns(&self, conversation: &ConversationId) -> Result<u64, StoreError> {
         let mut reader = self.reader().await?;
+        self.count_turns(&mut reader, conversation).await
+    }
+
+    /// The same in a transaction.
+    pub(crate) async fn count_turns(
+        &self,
+        connection: &mut SqliteConnection,
+        conversation: &ConversationId,
+    ) -> Result<u64, StoreError> {
         sqlx::query("SELECT COUNT(*) FROM tasks WHERE conversation_id = $1")
             .bind(conversation.as_str())
-            .fetch_one(&mut *reader)
+            .fetch_one(connection)
             .await
             .and_then(|row| row.try_get(0))
             .map(unsigned)

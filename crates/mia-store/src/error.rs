@@ -192,22 +192,6 @@ impl StoreError {
         }
     }
 
-    /// True when the same call may succeed later, with nothing repaired by a person.
-    #[must_use]
-    pub const fn retryable(&self) -> bool {
-        matches!(self.kind(), StoreErrorKind::Locked)
-    }
-
-    /// The exit status of a command that ends with this error: 2 where the request was wrong, else 3,
-    /// for nothing could start.
-    #[must_use]
-    pub const fn exit_code(&self) -> u8 {
-        match self.kind() {
-            StoreErrorKind::Conflict | StoreErrorKind::Missing => 2,
-            _ => 3,
-        }
-    }
-
     /// Sorts what SQLite says about the database at `path`.
     pub(crate) fn from_sqlx(path: &Path, source: sqlx::Error) -> Self {
         let path = path.to_owned();

@@ -20,8 +20,8 @@ pub struct Filter {
     pub unfinished: bool,
     /// Only those accepted at that time or later, in unix milliseconds.
     pub since: Option<i64>,
-    /// Only those whose prompt or error has that text; upper and lower case of ASCII letters are the
-    /// same.
+    /// Only those that have that text in the prompt, or in the message or detail of the error; upper
+    /// and lower case of ASCII letters are the same.
     pub grep: Option<String>,
     /// Only those of that conversation.
     pub conversation: Option<ConversationId>,
@@ -254,17 +254,17 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
         query.push_bind(since).push(")");
     }
     if let Some(text) = &filter.grep {
-        let mut pattern = String::with_capacity(text.len() + 2);
-        pattern.push('%');
-        for character in text.to_ascii_lowercase().chars() {
-            if matches!(character, '%' | '_' | '\\') {
-                pattern.push('\\');
-            }
-            pattern.push(character);
+        // INSTR has no wildcards; LOWER, like this, knows only ASCII letters.
+        let text = text.to_ascii_lowercase();
+        query.push(" AND (INSTR(LOWER(prompt), ").push_bind(text.clone());
+        for member in ["message", "detail"] {
+            // The text, and not the JSON that it is kept as. A damaged record is not to fail them all.
+            query.push(
+                ") > 0 OR INSTR(LOWER(CASE WHEN JSON_VALID(error) THEN JSON_EXTRACT(error, '$.",
+            );
+            query.push(member).push("') END), ").push_bind(text.clone());
         }
-        pattern.push('%');
-        query.push(" AND (LOWER(prompt) LIKE ").push_bind(pattern.clone());
-        query.push(" ESCAPE '\\' OR LOWER(error) LIKE ").push_bind(pattern).push(" ESCAPE '\\')");
+        query.push(") > 0)");
     }
     query.push(" ORDER BY place DESC LIMIT ").push_bind(i64::from(filter.limit));
     query

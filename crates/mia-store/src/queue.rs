@@ -45,6 +45,8 @@ pub enum Accepted {
         place: u64,
         /// How many unfinished tasks of the conversation are before it.
         queue_place: u64,
+        /// How many tasks of the conversation, ended or not, were on record before it.
+        earlier_turns: u64,
     },
     /// It had been on record already, with this prompt.
     Already {
@@ -142,6 +144,7 @@ impl Store {
             tx.commit().await.map_err(failed)?;
             return Ok(Accepted::QueueFull { waiting: queue.ahead - 1 });
         }
+        let earlier_turns = self.count_turns(&mut tx, &task.conversation_id).await?;
         let at = now();
         sqlx::query(
             "INSERT INTO conversations (id, created_at, updated_at) VALUES ($1, $2, $2) \
@@ -169,7 +172,7 @@ impl Store {
         .and_then(|row| row.try_get(0))
         .map_err(failed)?;
         tx.commit().await.map_err(failed)?;
-        Ok(Accepted::New { place: unsigned(place), queue_place: queue.ahead })
+        Ok(Accepted::New { place: unsigned(place), queue_place: queue.ahead, earlier_turns })
     }
 
     /// Starts a queued task when it is its turn: when no unfinished task of its conversation is

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::OnceLock;
 
 use futures::future::{BoxFuture, Either, select};
-use mia_api::{Cause, DispatchResult, ErrorCode, EventBody, PluginError, TaskId};
+use mia_api::{Cause, DispatchResult, ErrorCode, EventBody, Partial, PluginError, TaskId};
 use mia_plugin::{CodingPlugin, Dispatch, EventSink, PluginConfig, Probe, Services, Slot, Slots};
 
 /// The name that people select it by.
@@ -17,8 +17,10 @@ pub(crate) struct Loud {
 }
 
 impl Loud {
-    fn slots(&self) -> &Slots {
-        self.slots.get_or_init(|| Slots::new(NAME, 1))
+    fn slots(&self) -> Result<&Slots, PluginError> {
+        self.slots.get().ok_or_else(|| {
+            PluginError::new(ErrorCode::Unknown, NAME, "it was asked before it was initialized")
+        })
     }
 }
 
@@ -28,18 +30,23 @@ async fn answer(
     events: EventSink,
     slot: Slot,
 ) -> Result<DispatchResult, PluginError> {
-    let aborted =
-        |message| PluginError::new(ErrorCode::Aborted, NAME, message).with_cause(Cause::Requested);
+    let aborted = |cause, message, content| {
+        let mut error = PluginError::new(ErrorCode::Aborted, NAME, message).with_cause(cause);
+        // What was said so far is not lost.
+        error.partial = Some(Box::new(Partial { content, ..Partial::default() }));
+        Err(error)
+    };
     let mut content = String::new();
     for word in dispatch.prompt.split_inclusive(char::is_whitespace) {
         let text = word.to_uppercase();
-        content.push_str(&text);
         // Here a slow reader holds us up, and an abort gets through.
-        let sent = pin!(events.send(EventBody::token(text)));
+        let sent = pin!(events.send(EventBody::token(text.as_str())));
         match select(sent, pin!(slot.aborted())).await {
-            Either::Left((Ok(()), _)) => {}
-            Either::Left((Err(_), _)) => return Err(aborted("nobody reads the answer")),
-            Either::Right(_) => return Err(aborted("the task was aborted")),
+            Either::Left((Ok(()), _)) => content.push_str(&text),
+            Either::Left((Err(_), _)) => {
+                return aborted(Cause::Interrupted, "nobody reads the answer", content);
+            }
+            Either::Right(_) => return aborted(Cause::Requested, "the task was aborted", content),
         }
     }
     let options = dispatch.options;
@@ -73,7 +80,7 @@ impl CodingPlugin for Loud {
         events: EventSink,
     ) -> BoxFuture<'_, Result<DispatchResult, PluginError>> {
         // The slot is taken here, before anything is awaited.
-        let slot = self.slots().take(&dispatch.options.task_id);
+        let slot = self.slots().and_then(|slots| slots.take(&dispatch.options.task_id));
         Box::pin(async move { answer(dispatch, events, slot?).await })
     }
 
@@ -83,10 +90,14 @@ impl CodingPlugin for Loud {
     }
 
     fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
-        Box::pin(self.slots().abort(task))
+        Box::pin(async move {
+            if let Ok(slots) = self.slots() {
+                slots.abort(task).await;
+            }
+        })
     }
 
     fn running_task_count(&self) -> usize {
-        self.slots().taken()
+        self.slots().map_or(0, Slots::taken)
     }
 }

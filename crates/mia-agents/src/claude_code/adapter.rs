@@ -26,8 +26,6 @@ pub struct ClaudeCode {
     pub(super) telling: Telling,
     /// What the last synthetic message gave as its error.
     pub(super) failure: Option<String>,
-    /// The seconds that the agent said it would wait for its next try.
-    pub(super) retry_after_ms: Option<u64>,
 }
 
 impl ClaudeCode {
@@ -201,7 +199,6 @@ impl ClaudeCode {
                 }
             }
             Some("api_retry") => {
-                self.retry_after_ms = line.retry_delay_ms.map(|ms| ms.max(0.0) as u64);
                 let what = match (line.error_status, line.error.and_then(text_of)) {
                     (Some(status), _) => format!("the provider answered {status}"),
                     (None, Some(error)) if error != "unknown" => {

@@ -118,7 +118,6 @@ impl ClaudeCode {
             }
         };
         let mut error = out.error(ErrorCode::ProviderError, cause, text);
-        error.retry_after_ms = self.retry_after_ms.filter(|_| cause == Cause::RateLimited);
         error.hint = match cause {
             Cause::Authentication => {
                 Some("run `claude` once and log in, or set ANTHROPIC_API_KEY".to_owned())

@@ -49,8 +49,6 @@ pub(super) struct Line<'a> {
     #[serde(default)]
     pub(super) max_retries: Option<u64>,
     #[serde(default)]
-    pub(super) retry_delay_ms: Option<f64>,
-    #[serde(default)]
     pub(super) error_status: Option<u16>,
     #[serde(default)]
     pub(super) is_error: Option<bool>,

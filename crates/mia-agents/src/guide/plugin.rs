@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 use mia_api::{
     Cause, ConversationId, DispatchResult, ErrorCode, EventBody, NoticeKind, Partial, Phase,
-    PluginError, StopReason, TaskId,
+    PluginError, TaskId,
 };
 use mia_plugin::{
     CodingPlugin, Dispatch, EventSink, PluginConfig, Probe, Services, SessionKey, SessionRecord,
@@ -150,7 +150,7 @@ async fn run(
     let options = &dispatch.options;
     let limit = options.timeout_ms.map(Duration::from_millis).or(config.timeout);
     let deadline = limit.and_then(|limit| tokio::time::Instant::now().checked_add(limit));
-    let stop = Stop::new(slot.requests(), deadline);
+    let stop = Stop::new(slot.requests(), deadline, events.clone());
     if let Err(error) = std::fs::read_dir(&options.working_directory) {
         let folder = options.working_directory.display();
         return Err(PluginError::new(
@@ -187,28 +187,28 @@ async fn run(
         }
         memory.remember(&dispatch.prompt, last);
         let record = SessionRecord { session_id: session_id.clone(), state: memory.write() };
-        services.sessions.put(&key, &record).await.map_err(session_error)?;
+        if let Err(error) = services.sessions.put(&key, &record).await {
+            // The answer was given; it is not lost for that.
+            warnings.push(format!(
+                "the session could not be saved, so the next turn may begin a fresh one: {error}"
+            ));
+        }
         Ok(session_id)
     }
     .await;
 
     match outcome {
         Ok(session_id) => Ok(DispatchResult {
-            content: talk.content,
-            usage: None,
             session_id: Some(session_id),
             tool_calls: talk.calls,
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            task_id: options.task_id.clone(),
-            conversation_id: options.conversation_id.clone(),
-            plugin: Guide::NAME.to_owned(),
-            model: None,
-            cost_usd: None,
-            stop_reason: StopReason::EndTurn,
-            attempts: Vec::new(),
-            files_changed: Vec::new(),
-            context_reset: false,
             warnings,
+            ..DispatchResult::new(
+                options.task_id.clone(),
+                options.conversation_id.clone(),
+                Guide::NAME,
+                talk.content,
+            )
         }),
         Err(Failed::Early(ended)) => {
             let mut error = early(ended, limit);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mia_plugin::SinkError;
-use tokio::sync::watch;
+use mia_plugin::{EventSink, Requests, SinkError};
 use tokio::time::Instant;
 
 /// How long work on files may take to notice that it is to end. It looks between two files, so
@@ -33,19 +32,19 @@ impl From<SinkError> for Ended {
 /// Says when a dispatch is to end.
 #[derive(Debug, Clone)]
 pub(super) struct Stop {
-    abort: watch::Receiver<u32>,
+    requests: Requests,
     deadline: Option<Instant>,
+    events: EventSink,
 }
 
 impl Stop {
-    /// Ends when somebody asks for it, or at the deadline.
-    pub(super) fn new(abort: watch::Receiver<u32>, deadline: Option<Instant>) -> Self {
-        Self { abort, deadline }
+    /// Ends when somebody asks for it, at the deadline, or when nobody reads the events any more.
+    pub(super) fn new(requests: Requests, deadline: Option<Instant>, events: EventSink) -> Self {
+        Self { requests, deadline, events }
     }
 
     /// Waits for the end. Cancel-safe.
     pub(super) async fn ended(&self) -> Ended {
-        let mut abort = self.abort.clone();
         let deadline = async {
             match self.deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -54,8 +53,9 @@ impl Stop {
         };
         tokio::select! {
             biased;
-            _ = abort.wait_for(|asked| *asked > 0) => Ended::Aborted,
+            () = self.requests.more_than(0) => Ended::Aborted,
             () = deadline => Ended::Deadline,
+            () = self.events.closed() => Ended::Unheard,
         }
     }
 

@@ -26,7 +26,7 @@ async fn m_001_claude_code_conforms() {
     let mut subject = Subject {
         answer: Prompt::new("SAY hello", "hello"),
         tool: Some("PTOOL bash echo a\nPTOOL bash echo b\nSAY done".to_owned()),
-        remember: "REMEMBER kiwi".to_owned(),
+        remember: Some("REMEMBER kiwi".to_owned()),
         recall: Prompt::new("RECALL", "The word is kiwi"),
         busy: "PRE working \nGATE never\nSAY x".to_owned(),
         environment: world.environment().into_iter().collect(),

@@ -13,13 +13,12 @@ use super::question::Questions;
 use super::relay::{Relay, Shown};
 use super::text::TextOutput;
 use crate::client::Client;
+use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::signals::{INTERRUPTED, Signals};
+use crate::signals::Signals;
 
 /// How often the status line moves.
 const TICK: Duration = Duration::from_millis(100);
-/// The status of a task that failed.
-const FAILED: u8 = 1;
 
 /// Where the events go.
 pub(super) enum Output {
@@ -71,14 +70,14 @@ pub(super) async fn follow(
     let mut signals = Signals::listen()?;
     let events = tokio::select! {
         biased;
-        () = signals.next() => return Ok(ExitCode::from(INTERRUPTED)),
+        () = signals.next() => return Ok(Exit::Interrupted.into()),
         events = client.dispatch(request) => events?,
     };
     let task = events.task_id.clone();
     let mut events = Relay::start(client, events, signals);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-    let mut code = FAILED;
+    let mut exit = Exit::Failed;
     let mut unwritten = None;
     loop {
         let shown = tokio::select! {
@@ -90,7 +89,7 @@ pub(super) async fn follow(
                     match event {
                         Shown::Aborting => output.aborting(),
                         Shown::Event(event) => {
-                            note(&event.body, &mut code, &mut questions);
+                            note(&event.body, &mut exit, &mut questions);
                             if unwritten.is_none() {
                                 shown = shown.and_then(|()| output.event(event));
                             }
@@ -135,18 +134,18 @@ pub(super) async fn follow(
         }
     }
     match unwritten {
-        None => Ok(ExitCode::from(code)),
+        None => Ok(exit.into()),
         // A pipe to `head`: it has what it wanted.
-        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(FAILED)),
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Failed.into()),
         Some(error) => Err(Failure::answer(format!("can't write the answer to stdout: {error}"))),
     }
 }
 
 /// What an event means beside being shown.
-fn note(event: &EventBody, code: &mut u8, questions: &mut Option<Questions>) {
+fn note(event: &EventBody, exit: &mut Exit, questions: &mut Option<Questions>) {
     match event {
-        EventBody::Complete { .. } => *code = 0,
-        EventBody::Error { error } => *code = error.exit_code(),
+        EventBody::Complete { .. } => *exit = Exit::Done,
+        EventBody::Error { error } => *exit = Exit::of(error),
         EventBody::Permission(request) => {
             if let Some(questions) = questions {
                 questions.asked(request.clone());

@@ -22,7 +22,8 @@ pub(super) fn read(words: &[String]) -> Result<String, Failure> {
     let mut stdin = None;
     if words.is_empty() && io::stdin().is_terminal() {
         return Err(Failure::usage("there is nothing to ask")
-            .with_help("mia ask \"explain this repo\"\nor pipe the prompt in"));
+            .with_help("Pipe the prompt in, or say it:")
+            .with_example("ask \"explain this repo\""));
     }
     if words.is_empty() || words.iter().any(|word| word == "-") {
         stdin = Some(read_stdin()?);

@@ -2,31 +2,44 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
 
 use mia_api::{OptionKind, PermissionRequest};
-use tokio::sync::mpsc;
+use rustix::termios::{QueueSelector, tcflush};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use super::text::TextOutput;
 use crate::terminal::{Look, clean};
 
-/// A line that was typed; none for the end of input (Ctrl-D).
-type Typed = Option<String>;
+/// The longest line that is kept, in bytes; a terminal gives no longer one.
+const LINE: usize = 4096;
 
 /// Questions of one task, asked one after the other on `/dev/tty`, for stdin may be the prompt.
+///
+/// Only what is typed while a question stands on the terminal answers it. The terminal is read only
+/// then, a line at a time, and what it has kept until then is thrown away before it is asked.
 pub(super) struct Questions {
+    /// What is typed; a read never waits.
+    keyboard: AsyncFd<File>,
+    /// The same terminal, opened for itself: a write does wait.
     terminal: File,
-    typed: Option<mpsc::Receiver<Typed>>,
+    /// What was typed of a line whose end is not there yet.
+    line: Vec<u8>,
     open: VecDeque<PermissionRequest>,
     /// The id of the question that stands on the terminal.
     asking: Option<String>,
 }
 
 impl Questions {
-    /// None when there is no terminal to ask on.
+    /// None when there is no terminal to ask on. Needs a runtime.
     pub(super) fn open() -> Option<Self> {
-        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
-        Some(Self { terminal, typed: None, open: VecDeque::new(), asking: None })
+        let terminal = File::options().write(true).open("/dev/tty").ok()?;
+        let keyboard = File::open("/dev/tty").ok()?;
+        rustix::io::ioctl_fionbio(&keyboard, true).ok()?;
+        #[expect(deprecated, reason = "the new form is unsafe; a `File` keeps its descriptor open")]
+        let keyboard = AsyncFd::with_interest(keyboard, Interest::READABLE).ok()?;
+        Some(Self { keyboard, terminal, line: Vec::new(), open: VecDeque::new(), asking: None })
     }
 
     pub(super) fn asked(&mut self, question: PermissionRequest) {
@@ -56,9 +69,12 @@ impl Questions {
         self.asking = Some(question.id.clone());
         // An answer that can't be written ends the task elsewhere.
         let _ = output.line(&format!("? {}", question.title), Look::Strong);
+        // Nobody can have meant this question with what was typed before it could be read. Writing
+        // it may have taken long, so this comes after.
+        self.line.clear();
+        let _ = tcflush(&self.keyboard, QueueSelector::IFlush);
         self.prompt();
         output.set_line_open(true);
-        self.listen();
     }
 
     fn prompt(&mut self) {
@@ -72,60 +88,54 @@ impl Questions {
         let _ = write!(self.terminal, "  {} › ", answers.join(" · "));
     }
 
-    /// Begins to read the terminal, in a thread that lives as long as the process: a read can't be
-    /// called back.
-    fn listen(&mut self) {
-        if self.typed.is_some() {
-            return;
-        }
-        let Ok(terminal) = self.terminal.try_clone() else {
-            return;
-        };
-        let (sender, typed) = mpsc::channel(1);
-        std::thread::spawn(move || {
-            let mut lines = BufReader::new(terminal).lines().map_while(Result::ok);
-            loop {
-                let line = lines.next();
-                let ended = line.is_none();
-                // A terminal that is gone gives nothing but ends, so each is read once.
-                if sender.blocking_send(line).is_err() || ended {
-                    break;
-                }
-            }
-        });
-        self.typed = Some(typed);
-    }
-
-    /// The next answer: the question's id and the chosen option; none refuses. Cancel-safe.
+    /// The next answer: the question's id and the chosen option; none refuses. Never ready while
+    /// nothing is asked. Cancel-safe.
     pub(super) async fn next_answer(&mut self) -> (String, Option<String>) {
         loop {
-            let Some(typed) = &mut self.typed else {
+            let (Some(id), Some(question)) = (self.asking.clone(), self.open.front().cloned())
+            else {
                 return std::future::pending().await;
             };
-            let line = typed.recv().await.flatten();
-            if line.is_none() {
-                self.typed = None;
-                // Ctrl-D leaves the cursor where it was.
-                let _ = self.terminal.write_all(b"\n");
-            }
-            // What was typed while nothing was asked answers nothing.
-            let Some(id) = self.asking.clone() else {
-                continue;
-            };
-            let Some(question) = self.open.front() else {
-                continue;
-            };
-            let choice = line.map_or(Choice::Refuse, |line| choose(question, &line));
-            match choice {
-                Choice::Option(option) => {
-                    self.resolved(&id);
-                    return (id, Some(option));
+            let choice = match self.typed().await {
+                Some(line) => choose(&question, &line),
+                None => {
+                    // Ctrl-D leaves the cursor where it was.
+                    let _ = self.terminal.write_all(b"\n");
+                    Choice::Refuse
                 }
-                Choice::Refuse => {
-                    self.resolved(&id);
-                    return (id, None);
+            };
+            let option = match choice {
+                Choice::Option(option) => Some(option),
+                Choice::Refuse => None,
+                Choice::Unclear => {
+                    self.prompt();
+                    continue;
                 }
-                Choice::Unclear => self.prompt(),
+            };
+            self.resolved(&id);
+            return (id, option);
+        }
+    }
+
+    /// The next line; none for the end of input (Ctrl-D), and when the terminal is gone. Cancel-safe.
+    async fn typed(&mut self) -> Option<String> {
+        loop {
+            let mut ready = self.keyboard.readable().await.ok()?;
+            let mut bytes = [0; LINE];
+            let read = match ready.try_io(|keyboard| keyboard.get_ref().read(&mut bytes)) {
+                // Others that read the terminal, too, may have been faster.
+                Err(_would_block) => continue,
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(Err(_)) | Ok(Ok(0)) => return None,
+                Ok(Ok(count)) => bytes.get(..count)?,
+            };
+            // What is behind the end of a line was typed for no question: a terminal gives it with
+            // the line only when it does not edit lines.
+            let mut parts = read.split(|byte| *byte == b'\n');
+            self.line.extend(parts.next()?.iter().take(LINE.saturating_sub(self.line.len())));
+            if parts.next().is_some() {
+                let line = std::mem::take(&mut self.line);
+                return Some(String::from_utf8_lossy(&line).into_owned());
             }
         }
     }

@@ -10,7 +10,8 @@ use mia_core::TaskEvents;
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::signals::{INTERRUPTED, Signals};
+use crate::exit::Exit;
+use crate::signals::Signals;
 use crate::terminal::Terminal;
 
 /// How many events may wait for the screen. Text joins before, so each may hold much.
@@ -121,5 +122,5 @@ fn leave() -> ! {
         // Off the line that is being written, without the lock that a stuck writer may hold.
         let _ = rustix::io::write(std::io::stderr(), b"\n");
     }
-    std::process::exit(i32::from(INTERRUPTED));
+    std::process::exit(i32::from(Exit::Interrupted.code()));
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use mia_testkit::fakecli::FakeCli;
 use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
 use pretty_assertions::assert_eq;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::claude::{begin, end, go_on_saying, say};
 use crate::person::{Person, Ran};
@@ -19,6 +20,7 @@ const SWEPT: Duration = Duration::from_secs(6);
 const INT: i32 = 2;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
+const CONT: i32 = 18;
 const STOP: i32 = 19;
 
 /// An agent that has said something, started a child in a session of its own, and works on.
@@ -172,16 +174,32 @@ fn ctrl_c_works_while_the_end_of_the_answer_is_not_read() {
 }
 
 #[test]
-fn a_stopped_mia_goes_on() {
+fn a_stopped_mia_stands_still_and_goes_on() {
     let person = Person::new();
-    person.claude(&(begin() + &say("working\n") + "wait-file go\n" + &say("done\n") + &end("")));
+    let script = say("working\n") + "wait-file go\n" + &say("done\n") + "touch said\n" + &end("");
+    let claude = person.claude(&(begin() + &script));
     let mut child = person.start(&["ask", "do it"]);
     let mut out = BufReader::new(child.stdout.take().unwrap());
     out.read_line(&mut String::new()).unwrap();
     signal(&child, STOP);
-    fs::write(person.folder().join("bin/go"), "").unwrap();
-    signal(&child, 18);
+    block_until("mia to stand still", SOON, || stopped(&child).then_some(()));
+    fs::write(claude.beside("go"), "").unwrap();
+    block_until("the agent to go on", SOON, || claude.beside("said").exists().then_some(()));
+    assert!(stopped(&child));
+    let mut fds = [PollFd::new(out.get_ref(), PollFlags::IN)];
+    assert_eq!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0), "it said nothing");
+    signal(&child, CONT);
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!((rest.as_str(), child.wait().unwrap().code()), ("done\n", Some(0)));
+}
+
+/// Whether a signal has stopped the process and all its threads.
+fn stopped(child: &Child) -> bool {
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("status")).unwrap()).all(
+        |status| {
+            status.lines().any(|line| line.starts_with("State:") && line.contains("T (stopped)"))
+        },
+    )
 }

@@ -55,6 +55,7 @@ fn a_list_is_a_line_each() {
     assert!(lines[0].contains("claude-code  PROCESS_EXIT") && lines[0].ends_with("  fail"));
     assert!(lines[1].contains("claude-code  completed") && lines[1].ends_with('…'));
     assert!(!ran.out.contains('\u{1b}'));
+    assert!(prompts(&person, &[])[1].ends_with("x\nmore"), "as JSON all of it");
 }
 
 #[test]

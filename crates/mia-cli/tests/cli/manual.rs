@@ -1,5 +1,6 @@
 //! Help, version, completions and manual pages.
 
+use std::path::Path;
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
@@ -52,4 +53,24 @@ fn a_manual_page_for_each_command() {
         assert!(page.contains(&format!(".TH mia-{command} 1")), "{page}");
     }
     person.run(&["man", "aks"]).code(2).says(&["there is no command \"aks\"", "ask"]);
+}
+
+#[test]
+fn the_readme_shows_what_the_guide_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // A packed crate has neither.
+    if !root.join(".git").exists() {
+        return;
+    }
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let shown = readme.split_once("```text\n").unwrap().1.split_once("\n```").unwrap().0;
+    let person = Person::new();
+    let ask = ["ask", "-q", "--plugin", "guide", "what is this repository?"];
+    let ran: Ran = person.mia(&ask).current_dir(root).output().unwrap().into();
+    let ran = ran.code(0);
+    let ends = |text: &str| {
+        let mut lines = text.lines().map(str::to_owned);
+        (lines.next().unwrap(), lines.next_back().unwrap())
+    };
+    assert_eq!(ends(shown), ends(&ran.out));
 }

@@ -49,6 +49,59 @@ fn a_question_is_answered_with_a_key() {
 }
 
 #[test]
+fn what_was_typed_before_a_question_does_not_answer_it() {
+    let person = Person::new();
+    let input = json!({"command": "touch x"});
+    let claude = person.claude(
+        &(begin()
+            + &say("I'll make it.\n")
+            + "wait-file go\n"
+            + &call("t1", "Bash", &input)
+            + &may_i("t1", "touch x")
+            + &end("")),
+    );
+    let mut terminal = Terminal::start(&person, &["ask", "make x"]);
+    terminal.wait_for("I'll make it.");
+    // Whole lines, and one that its end would complete.
+    terminal.keys("y\ry\ry");
+    terminal.wait_for("y\ny\ny");
+    std::fs::write(claude.beside("go"), "").unwrap();
+    terminal.wait_for("n: Deny ›");
+    terminal.keys("n\r");
+    let (code, screen) = terminal.end();
+    assert_eq!((code, told(&claude).as_str()), (Some(0), "deny"), "{screen}");
+}
+
+#[test]
+fn one_answer_answers_one_question() {
+    let person = Person::new();
+    let ask = |tool: &str, command: &str| {
+        let may_i = may_i(tool, command);
+        call(tool, "Bash", &json!({ "command": command }))
+            + may_i.trim_end_matches("read-line answer\n")
+    };
+    // Both are asked before either is answered.
+    let claude = person.claude(
+        &(begin()
+            + &ask("t1", "touch x")
+            + &ask("t2", "touch y")
+            + "read-line first\nread-line answer\n"
+            + &end("")),
+    );
+    let mut terminal = Terminal::start(&person, &["ask", "make both"]);
+    terminal.wait_for("? Bash touch x\n  y: Allow · n: Deny ›");
+    terminal.keys("y\ry\r");
+    terminal.wait_for("? Bash touch y\n  y: Allow · n: Deny ›");
+    terminal.keys("n\r");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, Some(0), "{screen}");
+    let first = std::fs::read_to_string(claude.beside("first")).unwrap();
+    assert!(first.contains("ask-t1") && first.contains("\"allow\""), "{first}");
+    let second = std::fs::read_to_string(claude.beside("answer")).unwrap();
+    assert!(second.contains("ask-t2") && second.contains("\"deny\""), "{second}");
+}
+
+#[test]
 fn the_end_of_input_refuses() {
     let person = Person::new();
     let claude = asking(&person);

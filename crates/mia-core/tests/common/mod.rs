@@ -3,21 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use futures::future::BoxFuture;
 use mia_api::{
-    Cause, ConversationId, DispatchOptions, DispatchResult, ErrorCode, Event, EventBody,
-    NoticeKind, OptionKind, PermissionOption, PermissionRequest, PluginError, StopReason, TaskId,
-    ToolCallInfo, ToolResultInfo, Usage,
+    Cause, DispatchOptions, DispatchResult, ErrorCode, Event, EventBody, NoticeKind, OptionKind,
+    PermissionOption, PermissionRequest, PluginError, StopReason, TaskId, ToolCallInfo,
+    ToolResultInfo, Usage,
 };
 use mia_config::Config;
 use mia_core::{Core, CoreSetup, DispatchRequest, Registry, TaskEvents};
 use mia_host::{Supervisor, SupervisorProgram};
-use mia_plugin::{CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services};
+use mia_plugin::{
+    CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services, Slots,
+};
 use mia_store::{OpenOptions, Store};
 use tempfile::TempDir;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore};
 
 /// What the puppet and its test share.
 #[derive(Debug)]
@@ -26,10 +27,11 @@ pub struct Strings {
     pub gate: Semaphore,
     /// Told each time that a dispatch stands at a gate.
     pub at_gate: Notify,
-    /// How many dispatches run now, and the most that ever did.
-    pub running: AtomicUsize,
+    /// The most dispatches that ever ran at once.
     pub most: AtomicUsize,
-    abort: watch::Sender<Option<TaskId>>,
+    /// How many pieces of `long` were said.
+    pub said: AtomicUsize,
+    slots: Slots,
 }
 
 /// A plugin that does what the prompt's lines say: `say TEXT`, `long N`, `tool`, `gate`, `ask`, `fail`,
@@ -45,9 +47,9 @@ impl Puppet {
         let strings = Strings {
             gate: Semaphore::new(0),
             at_gate: Notify::new(),
-            running: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
-            abort: watch::Sender::new(None),
+            said: AtomicUsize::new(0),
+            slots: Slots::new(name, 100),
         };
         Self { name, strings: Arc::new(strings) }
     }
@@ -88,6 +90,7 @@ impl Puppet {
                         result.content.push_str(&text);
                         let _ = events.send(EventBody::token(text)).await;
                         let _ = events.send(EventBody::notice(NoticeKind::Warning, "n")).await;
+                        self.strings.said.fetch_add(1, Ordering::SeqCst);
                     }
                 }
                 "think" => {
@@ -123,8 +126,12 @@ impl Puppet {
                     let _ = events.send(EventBody::token(option)).await;
                 }
                 "usage" => {
-                    let n = rest.parse().unwrap();
-                    let usage = Usage { input_tokens: n, output_tokens: n, ..Usage::default() };
+                    let (n, cached) = rest.split_once(' ').unwrap_or((rest, ""));
+                    let n = n.parse().unwrap();
+                    let cache_read = (!cached.is_empty()).then_some(n);
+                    let (input_tokens, output_tokens) = (n, n);
+                    let usage =
+                        Usage { input_tokens, output_tokens, cache_read, ..Usage::default() };
                     result.usage = Some(usage);
                 }
                 "notice" => {
@@ -157,10 +164,17 @@ impl CodingPlugin for Puppet {
 
     fn initialize(
         &self,
-        _config: PluginConfig,
+        config: PluginConfig,
         _services: Services,
     ) -> BoxFuture<'_, Result<(), PluginError>> {
-        Box::pin(async { Ok(()) })
+        Box::pin(async move {
+            match config.model.as_deref() {
+                Some("impossible") => {
+                    Err(PluginError::new(ErrorCode::Unknown, self.name, "no such model"))
+                }
+                _ => Ok(()),
+            }
+        })
     }
 
     fn dispatch(
@@ -168,20 +182,18 @@ impl CodingPlugin for Puppet {
         dispatch: Dispatch,
         events: EventSink,
     ) -> BoxFuture<'_, Result<DispatchResult, PluginError>> {
+        let slot = self.strings.slots.take(&dispatch.options.task_id);
         Box::pin(async move {
-            let now = self.strings.running.fetch_add(1, Ordering::SeqCst) + 1;
+            let slot = slot?;
+            let now = self.strings.slots.taken();
             self.strings.most.fetch_max(now, Ordering::SeqCst);
-            let mut abort = self.strings.abort.subscribe();
-            let mine = Some(dispatch.options.task_id.clone());
-            let outcome = tokio::select! {
+            tokio::select! {
                 outcome = self.play(&dispatch, &events) => outcome,
-                _ = abort.wait_for(|task| *task == mine) => {
+                () = slot.aborted() => {
                     Err(PluginError::new(ErrorCode::Aborted, "whatever", "aborted")
                         .with_cause(Cause::Requested))
                 }
-            };
-            self.strings.running.fetch_sub(1, Ordering::SeqCst);
-            outcome
+            }
         })
     }
 
@@ -189,32 +201,12 @@ impl CodingPlugin for Puppet {
         Box::pin(async { Probe::default() })
     }
 
-    fn get_session<'a>(
-        &'a self,
-        _conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<Option<String>, PluginError>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn clear_session<'a>(
-        &'a self,
-        _conversation: &'a ConversationId,
-    ) -> BoxFuture<'a, Result<(), PluginError>> {
-        Box::pin(async { Ok(()) })
-    }
-
     fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            self.strings.abort.send_replace(Some(task.clone()));
-        })
+        Box::pin(self.strings.slots.abort(task))
     }
 
     fn running_task_count(&self) -> usize {
-        self.strings.running.load(Ordering::SeqCst)
-    }
-
-    fn cleanup(&self, _max_age: Duration) -> BoxFuture<'_, usize> {
-        Box::pin(async { 0 })
+        self.strings.slots.taken()
     }
 }
 

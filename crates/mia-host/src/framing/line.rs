@@ -30,7 +30,11 @@ impl<'a> Line<'a> {
     /// replaced by U+FFFD.
     #[must_use]
     pub fn to_str_lossy(self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.0)
+        match std::str::from_utf8(self.0) {
+            Ok(text) => Cow::Borrowed(text),
+            // Only then its slower way, chunk by chunk.
+            Err(_) => String::from_utf8_lossy(self.0),
+        }
     }
 }
 

@@ -57,11 +57,6 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.bytes
     }
 
-    /// The stream. What was read of it already is lost.
-    pub fn into_inner(self) -> R {
-        self.stream
-    }
-
     async fn fill(&mut self) -> io::Result<()> {
         let Self { stream, splitter, .. } = self;
         let len = poll_fn(|context| {

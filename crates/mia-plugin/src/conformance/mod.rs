@@ -6,7 +6,7 @@
 //! # async fn example(plugin: fn() -> Arc<dyn mia_plugin::CodingPlugin>, supervisor: mia_host::Supervisor) {
 //! let subject = Subject {
 //!     answer: Prompt::new("say hello", "hello"),
-//!     remember: "the word is kiwi".to_owned(),
+//!     remember: Some("the word is kiwi".to_owned()),
 //!     recall: Prompt::new("which word?", "kiwi"),
 //!     busy: "count to a million".to_owned(),
 //!     tool: Some("list the files".to_owned()),

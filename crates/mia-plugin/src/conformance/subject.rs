@@ -38,12 +38,12 @@ pub struct Subject {
     pub answer: Prompt,
     /// A prompt that makes it call at least one tool, allowed to do anything.
     pub tool: Option<String>,
-    /// A prompt that tells it something.
-    pub remember: String,
+    /// A prompt that tells it something; none for a plugin without sessions.
+    pub remember: Option<String>,
     /// A prompt that asks for that, in the same conversation.
     pub recall: Prompt,
     /// A prompt that shows something (text, a thought, a tool call or a question) and then is not
-    /// over until it is aborted. Its questions are never answered.
+    /// over until it is aborted or nobody reads any more. Its questions are never answered.
     pub busy: String,
 }
 
@@ -71,7 +71,7 @@ impl Subject {
             cwd,
             answer: empty(),
             tool: None,
-            remember: String::new(),
+            remember: None,
             recall: empty(),
             busy: String::new(),
         }

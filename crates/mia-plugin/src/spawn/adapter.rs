@@ -128,9 +128,6 @@ pub struct Profile {
     pub session_needs_cwd: bool,
     /// True when a resumed session keeps its id, so that another id means a fresh session.
     pub resume_keeps_id: bool,
-    /// The limit for silence where the configuration sets none of its own: for CLIs that don't show
-    /// open tools.
-    pub stall_timeout: Option<Duration>,
     /// How long it may take to end by itself once it was interrupted, before TERM.
     pub interrupt_grace: Duration,
 }
@@ -144,7 +141,6 @@ impl Default for Profile {
             env: Vec::new(),
             session_needs_cwd: false,
             resume_keeps_id: true,
-            stall_timeout: None,
             interrupt_grace: Duration::from_secs(3),
         }
     }

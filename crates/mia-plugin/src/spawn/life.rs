@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use mia_api::{EventBody, NoticeKind};
 use mia_host::kill::{KillPlan, KillReport, KillStep};
 use mia_host::{ExitStatus, Supervisor, SupervisorLost};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::adapter::{CliAdapter, Interrupt, Launch, Profile};
@@ -19,6 +20,7 @@ use super::watch::{Countdown, Limits, Watch};
 use crate::permissions::{Permissions, resolved};
 use crate::sessions::{SessionKey, SessionRecord, Sessions};
 use crate::sink::{EventSink, SinkError};
+use crate::slots::Requests;
 
 /// How long output is still read once the agent has said its last word or is gone (M-22).
 const DRAIN: Duration = Duration::from_millis(500);
@@ -36,7 +38,7 @@ pub(super) struct Start<'a, A> {
     /// When the dispatch began.
     pub(super) began: Instant,
     /// How often somebody has asked for the end.
-    pub(super) abort: watch::Receiver<u32>,
+    pub(super) requests: Requests,
     pub(super) max_line: usize,
     pub(super) stderr_tail: usize,
     pub(super) keep_background: bool,
@@ -86,8 +88,10 @@ pub(super) struct Life<'a, A> {
     pub(super) by_us: bool,
     /// Nobody reads the events any more.
     pub(super) unread: bool,
-    /// The session that is on record.
+    /// The session that is on record, or is being put there.
     recorded: Option<String>,
+    /// The write that puts it there, while it lasts.
+    pub(super) recording: Option<BoxFuture<'a, ()>>,
     stage: Stage,
     drain: Countdown,
     /// The end has to come: no more waiting for a reader that is behind.
@@ -113,6 +117,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
             by_us: false,
             unread: false,
             recorded: start.resumed.clone(),
+            recording: None,
             stage: Stage::Running,
             drain: Countdown::new(DRAIN),
             impatient: false,
@@ -121,7 +126,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
     }
 
     /// What the adapter said goes its ways.
-    pub(super) async fn hand_on(&mut self) {
+    pub(super) fn hand_on(&mut self) {
         self.stdin.push(&self.out.take_stdin());
         self.pending.extend(self.out.take_events());
         for question in self.out.take_questions() {
@@ -137,7 +142,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
             let resolution = self.questions.withdraw(&id);
             self.pending.extend(resolution.map(EventBody::PermissionResolved));
         }
-        self.record().await;
+        self.record();
         let over = self.out.terminal().is_some() || self.exit.is_some();
         if over || self.stage != Stage::Running {
             let withdrawn = self.questions.end();
@@ -153,8 +158,8 @@ impl<'a, A: CliAdapter> Life<'a, A> {
     }
 
     /// Puts a fresh session on record: for a crash in the middle (M-39). The write that counts
-    /// comes at the end, so a failure of this one is no news.
-    async fn record(&mut self) {
+    /// comes at the end, so a failure of this one is no news, and nothing waits for it.
+    fn record(&mut self) {
         let said = &self.out.said;
         let stale = matches!(self.out.terminal(), Some(Terminal::StaleSession(_)));
         if stale || said.session_id.is_none() || said.session_id == self.recorded {
@@ -163,7 +168,13 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         self.recorded.clone_from(&said.session_id);
         if let Some(session_id) = said.session_id.clone() {
             let record = SessionRecord { session_id, state: said.session_state.clone() };
-            let _ = self.start.sessions.put(self.start.key, &record).await;
+            let (sessions, key) = (self.start.sessions, self.start.key);
+            let mut write: BoxFuture<'a, ()> = Box::pin(async move {
+                let _ = sessions.put(key, &record).await;
+            });
+            // A write that needs no waiting is done even if the agent ends right here.
+            let done = (&mut write).now_or_never().is_some();
+            self.recording = (!done).then_some(write);
         }
     }
 

@@ -388,8 +388,8 @@ impl Out {
         self.stdin.push(b'\n');
     }
 
-    /// The provider has begun to work, though nothing can be shown: from here on no other plugin
-    /// is tried (M-34).
+    /// The provider has begun to work, though nothing can be shown: from here on the attempt counts
+    /// as visible, so a lost session is not retried.
     pub fn sign_of_work(&mut self) {
         self.visible = true;
     }

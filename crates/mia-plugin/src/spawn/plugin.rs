@@ -27,6 +27,14 @@ use crate::sessions::{SessionKey, SessionsError};
 use crate::sink::EventSink;
 use crate::slots::{Slot, Slots};
 
+/// How long a write to the record of sessions is waited for once the agent is gone.
+const SAVE: Duration = Duration::from_secs(5);
+
+/// What a person is told of a session that is not on record.
+const NOT_SAVED: &str = "the session could not be saved, so the next turn may begin a fresh one";
+/// What a person is told of a session that is on record and should not be.
+const NOT_FORGOTTEN: &str = "the session could not be forgotten, so the next turn may go on in it";
+
 /// A CLI plugin: spawning, streaming, sessions, limits and killing around a [`CliAdapter`].
 pub struct SpawnPlugin<A> {
     name: String,
@@ -111,6 +119,8 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         let store_error = |e: SessionsError| self.store_error(&e);
         let mut session = sessions.get(&key).await.map_err(store_error)?;
         let mut context_reset = false;
+        // What could not be written since the agent ran: no reason to lose what it said.
+        let mut unwritten: Option<String> = None;
         loop {
             let told = session.is_some() || dispatch.earlier_turns == 0;
             let recap = if told {
@@ -145,9 +155,9 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                 supervisor: &ready.services.supervisor,
                 events: events.clone(),
                 permissions: Arc::clone(&dispatch.permissions),
-                limits: self.limits(ready, &profile, options.timeout_ms),
+                limits: limits(ready, options.timeout_ms),
                 began,
-                abort: slot.requests(),
+                requests: slot.requests(),
                 max_line: ready.config.max_line,
                 stderr_tail: ready.config.stderr_tail,
                 keep_background: ready.config.keep_background,
@@ -158,18 +168,19 @@ impl<A: CliAdapter> SpawnPlugin<A> {
             let ran = run(spec, start).await?;
             match conclude(&self.name, &profile.program, ready.config.max_line, ran) {
                 Outcome::Answered { said, stop_reason, record } => {
+                    let mut said = *said;
                     if let Some(record) = record {
-                        sessions.put(&key, &record).await.map_err(store_error)?;
+                        // It takes the place of whatever could not be forgotten.
+                        unwritten = written(NOT_SAVED, sessions.put(&key, &record)).await;
                     }
+                    said.warnings.extend(unwritten);
+                    let (task, conversation) =
+                        (options.task_id.clone(), options.conversation_id.clone());
                     return Ok(DispatchResult {
-                        content: said.content,
                         usage: said.usage,
                         session_id: said.session_id,
                         tool_calls: said.tool_calls,
                         duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-                        task_id: options.task_id.clone(),
-                        conversation_id: options.conversation_id.clone(),
-                        plugin: self.name.clone(),
                         model: said.model,
                         cost_usd: said.cost_usd,
                         stop_reason,
@@ -177,26 +188,27 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                         files_changed: said.files_changed.into_iter().collect(),
                         context_reset,
                         warnings: said.warnings,
+                        ..DispatchResult::new(task, conversation, &self.name, said.content)
                     });
                 }
                 Outcome::Failed { error, record } => {
                     match record {
                         Some(record) if error.code == ErrorCode::Aborted => {
-                            sessions.put(&key, &record).await.map_err(store_error)?;
+                            unwritten = written(NOT_SAVED, sessions.put(&key, &record)).await;
                         }
                         // A fresh session whose first turn failed holds a prompt that would be
                         // sent again with the next one; the next fresh one is told of it instead.
                         Some(_) if session.is_none() => {
-                            sessions.remove(&key).await.map_err(store_error)?;
+                            unwritten = written(NOT_FORGOTTEN, sessions.remove(&key)).await;
                         }
                         _ => {}
                     }
                     return Err(*error);
                 }
                 Outcome::Stale { message, error, visible } => {
-                    sessions.remove(&key).await.map_err(store_error)?;
+                    unwritten = written(NOT_FORGOTTEN, sessions.remove(&key)).await;
                     if session.take().is_none() || visible {
-                        return Err(*error);
+                        return Err(with_unwritten(*error, unwritten));
                     }
                     context_reset = true;
                     let message = format!(
@@ -205,19 +217,6 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                     let _ = events.push(EventBody::notice(NoticeKind::ContextReset, message));
                 }
             }
-        }
-    }
-
-    fn limits(&self, ready: &Ready, profile: &Profile, timeout_ms: Option<u64>) -> Limits {
-        let default = PluginConfig::new("").stall_timeout;
-        let stall = match profile.stall_timeout {
-            Some(own) if ready.config.stall_timeout == default => Some(own),
-            _ => ready.config.stall_timeout,
-        };
-        Limits {
-            total: timeout_ms.map(Duration::from_millis).or(ready.config.timeout),
-            stall,
-            tool: ready.config.tool_timeout,
         }
     }
 
@@ -261,6 +260,38 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         let message = format!("the record of sessions can't be used: {error}");
         PluginError::new(ErrorCode::SessionError, &self.name, message).with_cause(Cause::Store)
     }
+}
+
+/// The limits of a dispatch; its own total comes before the configured one.
+fn limits(ready: &Ready, timeout_ms: Option<u64>) -> Limits {
+    Limits {
+        total: timeout_ms.map(Duration::from_millis).or(ready.config.timeout),
+        stall: ready.config.stall_timeout,
+        tool: ready.config.tool_timeout,
+    }
+}
+
+/// Waits for a write, but not for ever. Says what did not work, and why.
+async fn written(
+    what: &str,
+    write: impl Future<Output = Result<(), SessionsError>>,
+) -> Option<String> {
+    match tokio::time::timeout(SAVE, write).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("{what}: {error}")),
+        Err(_) => Some(format!("{what}: the record of sessions did not answer within {SAVE:?}")),
+    }
+}
+
+/// The agent's own failure stays the error; what could not be written is a detail of it.
+fn with_unwritten(mut error: PluginError, unwritten: Option<String>) -> PluginError {
+    if let Some(unwritten) = unwritten {
+        error.detail = Some(match error.detail.take() {
+            Some(detail) => format!("{detail}\n{unwritten}"),
+            None => unwritten,
+        });
+    }
+    error
 }
 
 impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {

@@ -7,7 +7,6 @@ use mia_api::{ErrorCode, Phase, PluginError};
 use mia_host::framing::{LineEvent, LineReader};
 use mia_host::kill::KillReport;
 use mia_host::{Child, ExitStatus, SpawnError, SpawnSpec, StderrTail, SupervisorLost};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::adapter::{CliAdapter, Exit};
@@ -40,12 +39,12 @@ pub(super) async fn run<A: CliAdapter>(
     start: Start<'_, A>,
 ) -> Result<Ran, PluginError> {
     let (plugin, max_line, keep_background) = (start.plugin, start.max_line, start.keep_background);
-    let mut abort = start.abort.clone();
+    let requests = start.requests.clone();
     let mut tail = StderrTail::new(start.stderr_tail);
     let mut life = Life::new(start);
     let aborted =
         |out| Ran { out, exit: None, by_us: true, cut: Some(Cut::Aborted), stderr: String::new() };
-    if *abort.borrow() > 0 {
+    if requests.count() > 0 {
         return Ok(aborted(life.out));
     }
     let deadline = life.watch.deadline().map(|(at, _)| at);
@@ -55,7 +54,7 @@ pub(super) async fn run<A: CliAdapter>(
         child = &mut spawning => {
             child.map_err(|e| spawn_failure(plugin, &life.start.profile.install, &e))?
         }
-        () = asked_to_end(&mut abort, 0) => {
+        () = requests.more_than(0) => {
             undo(spawning).await;
             return Ok(aborted(life.out));
         }
@@ -73,7 +72,7 @@ pub(super) async fn run<A: CliAdapter>(
     let mut ending: Option<BoxFuture<'_, Result<KillReport, SupervisorLost>>> = None;
 
     loop {
-        life.hand_on().await;
+        life.hand_on();
         let wake = match life.next(lines.bytes_seen(), Instant::now()) {
             Next::Wait(wake) => wake,
             Next::Kill(plan) => {
@@ -84,8 +83,8 @@ pub(super) async fn run<A: CliAdapter>(
         };
         // In no fixed order: whatever is ready gets its turn, also beside a stream that never ends.
         tokio::select! {
-            () = asked_to_end(&mut abort, aborts) => {
-                aborts = *abort.borrow();
+            () = requests.more_than(aborts) => {
+                aborts = requests.count();
                 if life.abort() {
                     process.hurry();
                 }
@@ -94,6 +93,7 @@ pub(super) async fn run<A: CliAdapter>(
                 Ok(()) => life.push_pending(),
                 Err(_) => life.unread(),
             },
+            () = life.start.events.closed(), if !life.unread => life.unread(),
             status = process.wait_exit(), if life.exit.is_none() && ending.is_none() => {
                 match status {
                     Ok(status) => life.exit = Some(status),
@@ -125,6 +125,7 @@ pub(super) async fn run<A: CliAdapter>(
             }
             () = life.stdin.write() => {}
             answer = life.questions.next() => life.answered(answer),
+            () = until_some(&mut life.recording) => life.recording = None,
             () = sleep_until(wake) => {}
         }
     }
@@ -166,14 +167,6 @@ async fn undo(spawning: impl Future<Output = Result<Child, SpawnError>>) {
     };
     // A supervisor that does not answer can't be waited for; it sweeps what was dropped.
     let _ = tokio::time::timeout(UNDO, gone).await;
-}
-
-/// Ready once somebody has asked for the end more often than `known`.
-async fn asked_to_end(abort: &mut watch::Receiver<u32>, known: u32) {
-    if abort.wait_for(|asked| *asked > known).await.is_err() {
-        // Nobody can ask any more.
-        std::future::pending::<()>().await;
-    }
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -16,4 +16,5 @@ mod slots;
 mod start;
 mod streams;
 mod toy;
+mod unsaved;
 mod world;

@@ -17,12 +17,55 @@ struct State {
     log: Vec<String>,
     recap: Option<String>,
     broken: bool,
+    writes: Writes,
+}
+
+/// What becomes of writes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// They happen.
+    #[default]
+    Happen,
+    /// They fail.
+    Fail,
+    /// The next one never ends, the others happen.
+    FirstHangs,
+    /// They never end.
+    Hang,
 }
 
 impl Memory {
     fn state(&self) -> Result<MutexGuard<'_, State>, SessionsError> {
         let state = self.0.lock().unwrap();
         if state.broken { Err(SessionsError("the disk is full".to_owned())) } else { Ok(state) }
+    }
+
+    /// A write, as far as writes work.
+    fn write<'a>(
+        &self,
+        change: impl FnOnce(&mut State),
+    ) -> BoxFuture<'a, Result<(), SessionsError>> {
+        let mut state = match self.state() {
+            Ok(state) => state,
+            Err(error) => return done(Err(error)),
+        };
+        match state.writes {
+            Writes::Happen => {}
+            Writes::Fail => return done(Err(SessionsError("the disk is full".to_owned()))),
+            Writes::FirstHangs => {
+                state.writes = Writes::Happen;
+                state.log.push("hung".to_owned());
+                return Box::pin(std::future::pending());
+            }
+            Writes::Hang => return Box::pin(std::future::pending()),
+        }
+        change(&mut state);
+        done(Ok(()))
+    }
+
+    /// What becomes of writes from now on.
+    pub(crate) fn set_writes(&self, writes: Writes) {
+        self.0.lock().unwrap().writes = writes;
     }
 
     /// What every recap says from now on.
@@ -77,18 +120,18 @@ impl Sessions for Memory {
         key: &'a SessionKey,
         record: &'a SessionRecord,
     ) -> BoxFuture<'a, Result<(), SessionsError>> {
-        done(self.state().map(|mut state| {
+        self.write(|state| {
             state.log.push(format!("put {}", record.session_id));
             state.records.retain(|(k, _)| k != key);
             state.records.push((key.clone(), record.clone()));
-        }))
+        })
     }
 
     fn remove<'a>(&'a self, key: &'a SessionKey) -> BoxFuture<'a, Result<(), SessionsError>> {
-        done(self.state().map(|mut state| {
+        self.write(|state| {
             state.log.push("remove".to_owned());
             state.records.retain(|(k, _)| k != key);
-        }))
+        })
     }
 
     fn remove_all<'a>(

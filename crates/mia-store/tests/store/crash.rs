@@ -61,7 +61,7 @@ async fn m_039_who_waits_for_a_dead_one_takes_its_turn() {
     let owner = store.owner().unwrap();
     let probe = Probe::run(&["run", home.path.to_str().unwrap(), "t1", "c"]);
     let accepted = store.accept(&new_task("t2", "c"), &owner).await.unwrap();
-    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 1 });
+    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 1, earlier_turns: 1 });
     let waiting = store.try_start(&id("t2"), &owner).await.unwrap();
     assert_eq!(waiting, Turn::Waiting { ahead: 1, running: Some(id("t1")) });
     probe.kill();
@@ -81,7 +81,7 @@ async fn m_039_the_dead_don_t_fill_the_queue() {
     let mut task = new_task("t2", "c");
     task.queue_limit = Some(0);
     let accepted = store.accept(&task, &owner).await.unwrap();
-    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 0 });
+    assert_eq!(accepted, Accepted::New { place: 2, queue_place: 0, earlier_turns: 1 });
 }
 
 #[tokio::test]

@@ -64,6 +64,34 @@ async fn m_070_a_list_has_what_fits_and_the_newest_first() {
 }
 
 #[tokio::test]
+async fn m_070_a_text_is_looked_for_in_words_and_not_in_json() {
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    let mut error = PluginError::new(ErrorCode::ProcessExit, "codex", "it said \"no\"\nand left");
+    error.detail = Some("C:\\temp\tis \"full\"".to_owned());
+    let claim = start(&store, &owner, "t1", "a").await;
+    let ending = Ending { outcome: Err(&error), seq: None, session: None };
+    store.finish(&claim, ending).await.unwrap();
+    let mut quoted = new_task("t2", "b");
+    quoted.prompt = "say \"null\"\nthen go".to_owned();
+    store.accept(&quoted, &owner).await.unwrap();
+    let grep = |text: &str| Filter { grep: Some(text.to_owned()), ..Filter::default() };
+    for (text, found) in [
+        ("SAID \"no\"\nAND", &["t1"][..]),
+        ("c:\\temp\tis \"full", &["t1"]),
+        ("say \"null\"\nthen", &["t2"]),
+        // The error's JSON has all of these.
+        ("null", &["t2"]),
+        ("retry_after_ms", &[]),
+        ("process_exit", &[]),
+        ("\\n", &[]),
+    ] {
+        assert_eq!(listed(&store, grep(text)).await, found, "{text:?}");
+    }
+}
+
+#[tokio::test]
 async fn m_070_a_list_cuts_long_prompts_where_asked() {
     let home = Home::new();
     let store = home.open().await;

@@ -25,7 +25,7 @@ async fn m_038_the_same_task_again_is_the_same_task() {
     let task = new_task("t", "c");
     assert_eq!(
         store.accept(&task, &owner).await.unwrap(),
-        Accepted::New { place: 1, queue_place: 0 }
+        Accepted::New { place: 1, queue_place: 0, earlier_turns: 0 }
     );
     let again = store.accept(&task, &owner).await.unwrap();
     assert_eq!(again, Accepted::Already { status: TaskStatus::Queued });
@@ -47,7 +47,7 @@ async fn m_037_two_owners_take_turns_in_order_of_acceptance() {
     let claim = start(&one, &first, "t1", "c").await;
     assert_eq!(
         two.accept(&new_task("t2", "c"), &second).await.unwrap(),
-        Accepted::New { place: 2, queue_place: 1 }
+        Accepted::New { place: 2, queue_place: 1, earlier_turns: 1 }
     );
     one.accept(&new_task("t3", "c"), &first).await.unwrap();
     let waiting = |ahead| Turn::Waiting { ahead, running: Some(id("t1")) };
@@ -68,6 +68,21 @@ async fn m_037_two_owners_take_turns_in_order_of_acceptance() {
 }
 
 #[tokio::test]
+async fn m_037_an_accepted_task_knows_its_turn_in_the_conversation() {
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    let claim = start(&store, &owner, "t1", "c").await;
+    store.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
+    store.accept(&new_task("t2", "c"), &owner).await.unwrap();
+    store.accept(&new_task("other", "d"), &owner).await.unwrap();
+    assert_eq!(
+        store.accept(&new_task("t3", "c"), &owner).await.unwrap(),
+        Accepted::New { place: 4, queue_place: 1, earlier_turns: 2 }
+    );
+}
+
+#[tokio::test]
 async fn m_037_no_more_than_the_limit_wait() {
     let home = Home::new();
     let store = home.open().await;
@@ -76,7 +91,10 @@ async fn m_037_no_more_than_the_limit_wait() {
         let mut task = new_task(&format!("t{number}"), "c");
         task.queue_limit = Some(2);
         let accepted = store.accept(&task, &owner).await.unwrap();
-        assert_eq!(accepted, Accepted::New { place: number + 1, queue_place: number });
+        assert_eq!(
+            accepted,
+            Accepted::New { place: number + 1, queue_place: number, earlier_turns: number }
+        );
     }
     let mut task = new_task("t3", "c");
     task.queue_limit = Some(2);

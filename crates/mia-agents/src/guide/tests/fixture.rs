@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,9 +23,12 @@ use tempfile::TempDir;
 
 use crate::Guide;
 
-/// The record of sessions, in memory.
+/// The record of sessions, in memory; its writes fail once that is set.
 #[derive(Debug, Default)]
-pub(super) struct InMemory(pub(super) Mutex<HashMap<SessionKey, SessionRecord>>);
+pub(super) struct InMemory(
+    pub(super) Mutex<HashMap<SessionKey, SessionRecord>>,
+    pub(super) AtomicBool,
+);
 
 impl Sessions for InMemory {
     fn get<'a>(
@@ -48,6 +52,9 @@ impl Sessions for InMemory {
         key: &'a SessionKey,
         record: &'a SessionRecord,
     ) -> BoxFuture<'a, Result<(), SessionsError>> {
+        if self.1.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(SessionsError("the disk is full".to_owned())) });
+        }
         self.0.lock().unwrap().insert(key.clone(), record.clone());
         Box::pin(async { Ok(()) })
     }

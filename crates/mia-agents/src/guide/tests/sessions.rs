@@ -1,5 +1,6 @@
 //! It keeps a session, in the record and nowhere else.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mia_api::ErrorCode;
@@ -96,4 +97,15 @@ async fn a_guide_that_was_not_initialised_says_so() {
     let fixture = Fixture::empty().await;
     let said = ask(&crate::Guide::new(), fixture.dispatch("help")).await;
     assert_eq!(said.outcome.unwrap_err().code, ErrorCode::Unknown);
+}
+
+#[tokio::test]
+async fn m_017_an_answer_whose_session_cannot_be_saved_is_an_answer_with_a_warning() {
+    let fixture = Fixture::empty().await;
+    fixture.sessions.1.store(true, Ordering::Relaxed);
+    let result = fixture.ask("help").await.outcome.unwrap();
+    assert!(result.content.contains("guide"), "{}", result.content);
+    let warning = "the session could not be saved, so the next turn may begin a fresh one: \
+                   the disk is full";
+    assert_eq!(result.warnings, [warning]);
 }
