@@ -1,5 +1,4 @@
 //! The suite that every plugin has to pass, run on the two of this example.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 // A plugin in a library of its own needs no paths.
 #[path = "../src/jot.rs"]

@@ -34,6 +34,20 @@ fn help_names_every_command() {
 }
 
 #[test]
+fn help_calls_the_program_by_its_name() {
+    let help = |name| {
+        let mut command = mia_cli::command(name);
+        command.find_subcommand_mut("ask").unwrap().render_long_help().to_string()
+    };
+    assert!(help("mia").contains("git diff | mia ask review this: -"));
+    let own = help("acme");
+    assert!(
+        own.contains("git diff | acme ask review this: -") && own.contains("`acme plugin list`")
+    );
+    assert!(!own.contains("mia "), "{own}");
+}
+
+#[test]
 fn completions_for_each_shell() {
     let person = Person::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

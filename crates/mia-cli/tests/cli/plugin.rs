@@ -62,7 +62,10 @@ fn switch_changes_the_configuration_and_who_is_asked() {
     person.run(&["ask", "help"]).code(0);
     person.run(&["plugin", "switch", "giude"]).code(2).says(&["did you mean \"guide\"?"]);
     person.configure("plugins:\n  guide:\n    enabled: false\n");
-    person.run(&["plugin", "switch", "guide"]).code(2).says(&["is disabled"]);
+    person
+        .run(&["plugin", "switch", "guide"])
+        .code(2)
+        .says(&["is disabled", "\n    mia config set plugins.guide.enabled true\n"]);
 }
 
 #[test]

@@ -140,7 +140,10 @@ fn without_a_prompt_on_a_terminal_it_does_not_wait() {
     let person = Person::new();
     let (code, screen) = Terminal::start(&person, &["ask"]).end();
     assert_eq!(code, Some(2));
-    assert!(screen.starts_with("error: there is nothing to ask\n  mia ask"), "{screen}");
+    assert_eq!(
+        screen,
+        "error: there is nothing to ask\n  Pipe the prompt in, or say it:\n    mia ask \"explain this repo\""
+    );
 }
 
 #[test]

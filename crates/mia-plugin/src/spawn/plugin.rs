@@ -203,7 +203,7 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                         }
                         _ => {}
                     }
-                    return Err(*error);
+                    return Err(with_unwritten(*error, unwritten));
                 }
                 Outcome::Stale { message, error, visible } => {
                     unwritten = written(NOT_FORGOTTEN, sessions.remove(&key)).await;

@@ -104,7 +104,7 @@ async fn m_017_the_last_write_is_waited_for_but_not_for_ever() {
 }
 
 #[tokio::test]
-async fn m_022_a_silent_agent_whose_events_nobody_reads_is_ended() {
+async fn a_silent_agent_whose_events_nobody_reads_is_ended() {
     let world = World::new(&[&text("a"), "hang"].concat()).await;
     let mut running = world.start(world.dispatch("x"));
     running.until_said("a").await;
