@@ -120,7 +120,8 @@ impl CliAdapter for ClaudeCode {
     }
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
-        let line: Line<'_> = serde_json::from_str(line)?;
+        let mut line: Line<'_> = serde_json::from_str(line)?;
+        let message = line.message.take().unwrap_or_default().0;
         let parent = line.parent_tool_use_id.as_ref().map(|id| id.0.as_ref());
         match line.kind.as_ref() {
             "stream_event" => {
@@ -128,8 +129,8 @@ impl CliAdapter for ClaudeCode {
                     self.stream_event(event, parent, out);
                 }
             }
-            "assistant" => self.assistant(&line, parent, out)?,
-            "user" => tool::results(&line, out)?,
+            "assistant" => self.assistant(message, line.error, parent, out),
+            "user" => tool::results(&message, out)?,
             "result" => self.result(&line, out)?,
             "system" => self.system(&line, out),
             "control_request" => self.control_request(&line, out)?,

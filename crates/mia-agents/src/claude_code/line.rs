@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -31,7 +35,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow, default)]
     pub(super) session_id: Option<Text<'a>>,
     #[serde(borrow, default)]
-    pub(super) message: Option<&'a RawValue>,
+    pub(super) message: Option<Lenient<Message<'a>>>,
     #[serde(borrow, default)]
     pub(super) model: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -97,23 +101,67 @@ pub(super) struct MessageId<'a> {
     pub(super) id: Option<Text<'a>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) model: Option<Text<'a>>,
+    /// Its blocks; a content that is a plain text has none that matter.
     #[serde(borrow, default)]
-    pub(super) content: Option<&'a RawValue>,
+    pub(super) content: Lenient<Vec<Block<'a>>>,
 }
 
-impl<'a> Message<'a> {
-    /// Its blocks; a content that is a plain text has none that matter.
-    pub(super) fn blocks(&self) -> Result<Vec<Block<'a>>, serde_json::Error> {
-        match self.content {
-            Some(content) if content.get().starts_with('[') => serde_json::from_str(content.get()),
-            _ => Ok(Vec::new()),
+/// A value that is of another type in some lines; those read as its default. What it is, is seen
+/// while it is read, so that a large line is gone through once.
+#[derive(Debug, Default)]
+pub(super) struct Lenient<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de> + Default> Visitor<'de> for Either<T> {
+            type Value = T;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<T, A::Error> {
+                T::deserialize(SeqAccessDeserializer::new(seq))
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<T, E> {
+                Ok(T::default())
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<T, E> {
+                Ok(T::default())
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<T, E> {
+                Ok(T::default())
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<T, E> {
+                Ok(T::default())
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<T, E> {
+                Ok(T::default())
+            }
+
+            fn visit_unit<E>(self) -> Result<T, E> {
+                Ok(T::default())
+            }
         }
+
+        deserializer.deserialize_any(Either(PhantomData)).map(Self)
     }
 }
 

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use mia_api::NoticeKind;
-use mia_plugin::{Noise, Out};
+use mia_plugin::Out;
+use serde_json::value::RawValue;
 
 use super::adapter::ClaudeCode;
-use super::line::{Line, Message, StreamEvent, text_of};
+use super::line::{Message, StreamEvent, text_of};
 use super::tool;
 
 /// The main agent's message that came last.
@@ -96,18 +97,15 @@ impl ClaudeCode {
     /// A whole block of a message. What of it came as deltas is not said again.
     pub(super) fn assistant(
         &mut self,
-        line: &Line<'_>,
+        message: Message<'_>,
+        error: Option<&RawValue>,
         parent: Option<&str>,
         out: &mut Out,
-    ) -> Result<(), Noise> {
-        let Some(message) = line.message else {
-            return Ok(());
-        };
-        let message: Message<'_> = serde_json::from_str(message.get())?;
+    ) {
         // What the CLI itself says of an error is no answer; the result repeats it.
         if message.model.as_ref().is_some_and(|m| m.0 == "<synthetic>") {
-            self.failure = line.error.and_then(text_of).map(Cow::into_owned);
-            return Ok(());
+            self.failure = error.and_then(text_of).map(Cow::into_owned);
+            return;
         }
         let id = message.id.as_ref().map(|id| id.0.as_ref());
         if parent.is_none() && id != self.telling.id.as_deref() {
@@ -117,7 +115,7 @@ impl ClaudeCode {
             Some(_) => 0,
             None => std::mem::take(&mut self.telling.streamed),
         };
-        for block in message.blocks()? {
+        for block in message.content.0 {
             match (block.kind.as_ref(), block.text, block.thinking) {
                 ("text", Some(text), _) => match parent {
                     Some(parent) => out.sub_agent_token(parent, &text.0),
@@ -139,6 +137,5 @@ impl ClaudeCode {
                 _ => {}
             }
         }
-        Ok(())
     }
 }

@@ -7,15 +7,11 @@ use mia_plugin::{Noise, Out};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::line::{Block, Line, Message, Text};
+use super::line::{Block, Message, Text};
 
 /// A `user` line holds the results of tools.
-pub(super) fn results(line: &Line<'_>, out: &mut Out) -> Result<(), Noise> {
-    let Some(message) = line.message else {
-        return Ok(());
-    };
-    let message: Message<'_> = serde_json::from_str(message.get())?;
-    for block in message.blocks()? {
+pub(super) fn results(message: &Message<'_>, out: &mut Out) -> Result<(), Noise> {
+    for block in &message.content.0 {
         if let ("tool_result", Some(id)) = (block.kind.as_ref(), &block.tool_use_id) {
             let output = block.content.map(flatten).transpose()?.unwrap_or_default();
             out.tool_result(&id.0, &output, block.is_error.unwrap_or(false));
