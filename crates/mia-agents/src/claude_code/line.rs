@@ -1,7 +1,7 @@
 //! The lines that Claude Code prints.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -73,7 +73,7 @@ pub(super) struct Line<'a> {
     #[serde(default)]
     pub(super) usage: Option<TurnUsage>,
     #[serde(default)]
-    pub(super) model_usage_since_last_result: Option<HashMap<String, ModelUsage>>,
+    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
 }
 
 /// An event of the provider's stream.
