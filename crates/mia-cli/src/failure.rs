@@ -125,7 +125,7 @@ impl From<EditError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::environment(format!("can't {error}"))
+        Self::environment(error.to_string())
     }
 }
 

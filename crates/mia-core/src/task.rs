@@ -45,7 +45,20 @@ impl Task {
 
     /// Waits until the conversation is ours.
     async fn turn(&mut self) -> Result<Claim, Box<PluginError>> {
-        let Self { shared, track, aborted, plugin, .. } = self;
+        let Self { shared, track, aborted, plugin, dispatch, .. } = self;
+        let accepted = Instant::now();
+        let limit = dispatch.options.timeout_ms.map(Duration::from_millis);
+        let late = async {
+            match limit {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut late = pin!(late);
+        let late_error = || {
+            let message = "the conversation was not free in time";
+            PluginError::new(ErrorCode::Timeout, plugin.name(), message).with_phase(Phase::Queue)
+        };
         let task = track.task_id().clone();
         let aborted_error = || {
             let message = "the task was aborted before it began";
@@ -65,13 +78,23 @@ impl Task {
                     notes.send(format!("waiting for {ahead} {tasks} of this conversation{runs}"));
             }
         }));
-        let mut withdrawn = false;
+        let mut withdrawn: Option<PluginError> = None;
         loop {
             tokio::select! {
                 turn = &mut turn => return match turn {
-                    Ok(claim) => Ok(claim),
-                    Err(_) if withdrawn => Err(Box::new(aborted_error())),
+                    Ok(claim) => {
+                        // One limit covers everything, the wait included (M-19).
+                        if let Some(limit) = limit {
+                            let left = limit.saturating_sub(accepted.elapsed()).as_millis();
+                            let left = u64::try_from(left).unwrap_or(u64::MAX).max(1);
+                            dispatch.options.timeout_ms = Some(left);
+                        }
+                        Ok(claim)
+                    }
                     Err(error) => {
+                        if let Some(why) = withdrawn {
+                            return Err(Box::new(why));
+                        }
                         let message = format!("the conversation could not be taken: {error}");
                         let error = PluginError::new(ErrorCode::Unknown, plugin.name(), message);
                         Err(Box::new(error.with_cause(Cause::Store).with_phase(Phase::Queue)))
@@ -80,12 +103,17 @@ impl Task {
                 Some(note) = told.recv() => {
                     track.take(EventBody::notice(NoticeKind::Waiting, note));
                 }
-                Ok(_) = more_than(aborted, 0), if !withdrawn => {
-                    withdrawn = true;
+                why = async {
+                    tokio::select! {
+                        Ok(_) = more_than(aborted, 0) => aborted_error(),
+                        () = &mut late => late_error(),
+                    }
+                }, if withdrawn.is_none() => {
                     // If it has started meanwhile, its attempt sees the abort. Beside the turn, which
                     // may hold the store's writer.
-                    let (store, task, error) = (shared.store.clone(), task.clone(), aborted_error());
+                    let (store, task, error) = (shared.store.clone(), task.clone(), why.clone());
                     tokio::spawn(async move { store.withdraw(&task, &error).await });
+                    withdrawn = Some(why);
                 }
                 () = track.hand_on(), if track.is_behind() => {}
             }

@@ -335,3 +335,19 @@ async fn a_plugin_that_refuses_its_configuration_is_an_error_only_for_who_asks_i
     let probe = house.core.probe("puppet").await.unwrap();
     assert_eq!(probe.problem.as_deref(), Some("no such model"));
 }
+
+#[tokio::test]
+async fn m_019_the_limit_covers_the_wait_for_the_conversation() {
+    let folder = tempdir().unwrap();
+    let house = simple_house(&folder).await;
+    let running = house.core.dispatch(request("c", "gate")).await.unwrap();
+    house.puppet.strings.at_gate.notified().await;
+    let mut hurried = request("c", "say never");
+    hurried.options.timeout_ms = Some(100);
+    let events = all(house.core.dispatch(hurried).await.unwrap()).await;
+    let EventBody::Error { error } = &events.last().unwrap().body else { panic!("it ran") };
+    assert_eq!((error.code, error.phase), (ErrorCode::Timeout, Some(mia_api::Phase::Queue)));
+    assert_eq!(house.puppet.strings.most.load(Ordering::SeqCst), 1);
+    house.puppet.strings.gate.add_permits(1);
+    all(running).await;
+}

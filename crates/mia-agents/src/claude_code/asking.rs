@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::adapter::ClaudeCode;
 use super::line::{ControlRequest, Line};
-use super::tool::title;
+use super::tool::question;
 
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
@@ -40,17 +40,17 @@ impl ClaudeCode {
             return Ok(());
         }
         let tool = request.tool_name.map(|t| t.0.into_owned()).unwrap_or_default();
-        let always = session_only(request.permission_suggestions.unwrap_or_default());
+        let (always, rules) = session_rules(request.permission_suggestions.unwrap_or_default());
         let mut options = vec![option("allow_once", "Allow", OptionKind::AllowOnce)];
-        if always.as_array().is_some_and(|a| !a.is_empty()) {
-            let name = "Allow the like for this turn";
-            options.push(option("allow_always", name, OptionKind::AllowAlways));
+        if !rules.is_empty() {
+            let name = format!("Allow all of {} for this turn", rules.join(", "));
+            options.push(option("allow_always", &name, OptionKind::AllowAlways));
         }
         options.push(option("reject_once", "Deny", OptionKind::RejectOnce));
         out.ask(PermissionRequest {
             id: id.0.clone().into_owned(),
             tool_call_id: request.tool_use_id.map(|t| t.0.into_owned()).unwrap_or_default(),
-            title: title(&tool, &input),
+            title: question(&tool, &input),
             options,
         });
         self.asked.insert(id.0.clone().into_owned(), Asked { input, always });
@@ -67,14 +67,29 @@ fn option(id: &str, name: &str, kind: OptionKind) -> PermissionOption {
     PermissionOption { id: id.to_owned(), name: name.to_owned(), kind }
 }
 
-/// What "always" may change. A suggestion with the destination `localSettings` would write a file
-/// into the project, so it is made to last for the session only.
-fn session_only(suggestions: Vec<Value>) -> Value {
-    let mut suggestions = suggestions;
-    for suggestion in &mut suggestions {
+/// What "always" may change, and in words: only rules for calls like this one. A suggestion of
+/// another kind (`setMode acceptEdits`) would allow far more than what was asked. One with the
+/// destination `localSettings` would write a file into the project, so each is made to last for the
+/// session only.
+fn session_rules(suggestions: Vec<Value>) -> (Value, Vec<String>) {
+    let mut kept = Vec::new();
+    let mut words = Vec::new();
+    for mut suggestion in suggestions {
+        if suggestion.get("type").and_then(Value::as_str) != Some("addRules") {
+            continue;
+        }
         if let Some(destination) = suggestion.get_mut("destination") {
             *destination = Value::from("session");
         }
+        let rules = suggestion.get("rules").and_then(Value::as_array);
+        for rule in rules.map_or(&[][..], Vec::as_slice) {
+            let text = |key: &str| rule.get(key).and_then(Value::as_str);
+            words.push(match text("ruleContent") {
+                Some(content) => format!("{}({content})", text("toolName").unwrap_or_default()),
+                None => text("toolName").unwrap_or_default().to_owned(),
+            });
+        }
+        kept.push(suggestion);
     }
-    Value::Array(suggestions)
+    (Value::Array(kept), words)
 }

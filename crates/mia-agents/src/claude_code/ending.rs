@@ -1,11 +1,15 @@
 //! The last word of Claude Code: answer or failure, tokens and money.
 
+use std::collections::BTreeMap;
+
 use mia_api::{Cause, ErrorCode, PluginError, StopReason, Usage};
 use mia_plugin::{Noise, Out};
+use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::adapter::ClaudeCode;
-use super::line::{Line, ModelUsage, text_of};
+use super::line::{Line, ModelUsage, TurnUsage, text_of};
 use super::tool::title;
 
 impl ClaudeCode {
@@ -56,8 +60,9 @@ impl ClaudeCode {
     /// twice; `total_cost_usd` is cumulative over the session. `model_usage_since_last_result` is
     /// right in both, where there is one.
     fn usage(&self, line: &Line<'_>, out: &mut Out) {
-        let models = line.model_usage_since_last_result.as_ref().filter(|m| !m.is_empty());
-        let usage = match (models, &line.usage) {
+        let models: Option<BTreeMap<String, ModelUsage>> = read(line.model_usage_since_last_result);
+        let usage: Option<TurnUsage> = read(line.usage);
+        let usage = match (models.filter(|models| !models.is_empty()), usage) {
             (Some(models), _) => {
                 out.cost(models.values().filter_map(|m| m.cost).sum());
                 let total = |of: fn(&ModelUsage) -> u64| models.values().map(of).sum::<u64>();
@@ -70,7 +75,7 @@ impl ClaudeCode {
             }
             (None, Some(usage)) => {
                 // Cumulative only where the member above exists.
-                if let Some(cost) = line.total_cost_usd {
+                if let Some(cost) = read(line.total_cost_usd) {
                     out.cost(cost);
                 }
                 Usage {
@@ -133,4 +138,9 @@ impl ClaudeCode {
         };
         error
     }
+}
+
+/// A member that may be odd; then it says nothing.
+fn read<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }

@@ -1,7 +1,6 @@
 //! The lines that Claude Code prints.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -68,12 +67,13 @@ pub(super) struct Line<'a> {
     pub(super) errors: Option<Vec<String>>,
     #[serde(default)]
     pub(super) permission_denials: Option<Vec<Value>>,
-    #[serde(default)]
-    pub(super) total_cost_usd: Option<f64>,
-    #[serde(default)]
-    pub(super) usage: Option<TurnUsage>,
-    #[serde(default)]
-    pub(super) model_usage_since_last_result: Option<BTreeMap<String, ModelUsage>>,
+    // Raw, for a finished answer must not be lost to an odd number.
+    #[serde(borrow, default)]
+    pub(super) total_cost_usd: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) model_usage_since_last_result: Option<&'a RawValue>,
 }
 
 /// An event of the provider's stream.

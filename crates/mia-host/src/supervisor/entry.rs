@@ -52,7 +52,8 @@ fn become_supervisor(token: Token) -> std::io::Result<()> {
     // only where we lead a group already, which does no harm.
     let _ = rustix::process::setsid();
     let _ = rustix::process::chdir("/");
-    let _ = rustix::thread::set_name(c"mia-supervisor");
+    // Not "mia": `pkill mia` and `killall mia` should leave the one that cleans up after it.
+    let _ = rustix::thread::set_name(c"agent-keeper");
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
     // Handlers and not SIG_IGN, which our children would inherit.

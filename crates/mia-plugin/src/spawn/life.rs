@@ -185,6 +185,7 @@ impl<'a, A: CliAdapter> Life<'a, A> {
         self.watch.reading(reading, now);
         self.watch.open(self.out.has_open_tools() || !self.questions.is_empty(), now);
         if self.stage == Stage::Running {
+            self.watch.woke(now);
             if self.out.terminal().is_none() && self.exit.is_none() {
                 if self.cut.is_none()
                     && let Some(phase) = self.watch.expired(now)

@@ -39,7 +39,10 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
     };
     match tokio::time::timeout(LIMIT, told).await {
         Ok(Ok(text)) => {
-            probe.version = text.lines().next().map(|line| line.trim().to_owned());
+            probe.version = text
+                .lines()
+                .next()
+                .map(|line| line.trim().chars().filter(|c| !c.is_control()).take(100).collect());
         }
         Ok(Err(problem)) => {
             let arguments = profile.version_args.join(" ");

@@ -30,8 +30,9 @@ pub(super) fn compose(
     for file in &options.files {
         let path = format!(" path={:?}", file.path.display().to_string());
         match &file.text {
-            Some(body) => section(&mut text, "file", &path, body),
-            None => {
+            Some(body) if !body.trim().is_empty() => section(&mut text, "file", &path, body),
+            // The agent is told of a file that is empty or no text, too.
+            _ => {
                 text.push_str("<file");
                 text.push_str(&path.replace('<', "&lt;"));
                 text.push_str("/>\n\n");

@@ -13,6 +13,9 @@ pub(super) struct Limits {
     pub(super) tool: Option<Duration>,
 }
 
+/// How late a timer may be before this process must have stood still.
+const OVERSLEPT: Duration = Duration::from_secs(1);
+
 /// Watches a dispatch's time. It has no clock: every call brings the time.
 ///
 /// The total limit runs from the beginning, start included. The limit for silence runs from the
@@ -87,6 +90,19 @@ impl Watch {
     /// When the limit for everything runs out.
     pub(super) fn total(&self) -> Option<Instant> {
         self.limits.total.and_then(|limit| self.started.checked_add(limit))
+    }
+
+    /// Looks whether this process itself stood still: it was stopped (Ctrl-Z), or the machine slept,
+    /// and wakes long after the time it had set. What the agent said meanwhile is still to be read,
+    /// so its silence begins anew.
+    pub(super) fn woke(&mut self, now: Instant) {
+        let late = self
+            .deadline()
+            .filter(|(_, phase)| *phase != Phase::Total)
+            .is_some_and(|(at, _)| now.saturating_duration_since(at) > OVERSLEPT);
+        if late {
+            self.quiet_since = now;
+        }
     }
 
     /// The limit that has run out, if one has.
@@ -215,6 +231,16 @@ mod tests {
         assert_eq!(drain.end(), Some(start + SECOND * 101));
         assert!(!drain.is_over(start + SECOND * 100));
         assert!(drain.is_over(start + SECOND * 101));
+    }
+
+    #[test]
+    fn m_019_a_process_that_was_stopped_itself_sees_no_stall() {
+        let (mut watch, start) = watch(0, 10, 0);
+        let woken = start + SECOND * 60;
+        watch.woke(woken);
+        assert_eq!(watch.expired(woken), None);
+        watch.woke(woken + SECOND * 10);
+        assert_eq!(watch.expired(woken + SECOND * 10), Some(Phase::Stall));
     }
 
     #[test]
