@@ -53,12 +53,13 @@ async fn m_026_a_question_is_asked_and_its_answer_obeyed() {
     let yes = Somebody::who_says(OptionKind::AllowOnce);
     let no = Somebody::who_says(OptionKind::RejectOnce);
     let always = Somebody::who_says(OptionKind::AllowAlways);
-    let twice = "TOOL bash touch made.txt\nTOOL bash touch made.txt again\nSAY done";
+    let more =
+        "TOOL bash touch made.txt\nTOOL bash touch made.txt\nTOOL bash rm made.txt\nSAY done";
     let (allowed, denied, unasked, remembered) = tokio::join!(
         run(&world, WRITES, None, Some(Arc::clone(&yes))),
         run(&world, WRITES, None, Some(Arc::clone(&no))),
         run(&world, WRITES, None, None),
-        run(&world, twice, None, Some(Arc::clone(&always))),
+        run(&world, more, None, Some(Arc::clone(&always))),
     );
     for ran in [&allowed, &denied, &unasked, &remembered] {
         assert_eq!(ran.answer(), "done");
@@ -84,8 +85,10 @@ async fn m_026_a_question_is_asked_and_its_answer_obeyed() {
     assert_eq!(unasked.notices(NoticeKind::Denied).len(), 1);
     assert!(unasked.result().warnings[0].starts_with("not allowed: Write "));
 
-    assert!(made(&remembered, &world));
-    assert_eq!(always.asked().len(), 1, "the second one is the like: {:?}", always.asked());
+    // Always is for the same call, and for no other.
+    let asked: Vec<_> = always.asked().into_iter().map(|question| question.title).collect();
+    assert_eq!(asked, ["Bash touch made.txt", "Bash rm made.txt"]);
+    assert_eq!(remembered.calls().len(), 3);
     let project = world.home.work().join(remembered.result().task_id.to_string());
     assert!(!project.join(".claude").exists(), "nothing is written into the project");
 }
