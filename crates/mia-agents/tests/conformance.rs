@@ -1,5 +1,5 @@
 //! The suite that every plugin has to pass, for those that need no agent. An agent's own tests run
-//! it with the real program: see `claude_code/conformance.rs`.
+//! it with the real program: see `real/matrix.rs`.
 
 use std::sync::Arc;
 

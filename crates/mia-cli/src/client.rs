@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mia_api::{ConversationId, TaskId};
 use mia_core::{AnswerError, Core, DispatchRequest, Refused, RegistryError, TaskEvents};
-use mia_plugin::{CodingPlugin, Environment};
+use mia_plugin::{CodingPlugin, Environment, Lack};
 use mia_store::StoreError;
 use serde::Serialize;
 
@@ -32,6 +32,8 @@ pub(crate) struct PluginStatus {
     pub(crate) problem: Option<String>,
     /// What to do about that.
     pub(crate) hint: Option<String>,
+    /// What people expect of an agent and this one can't do.
+    pub(crate) lacks: Vec<Lack>,
 }
 
 /// A door to the core. It has one form so far: the core in this process. With the daemon comes a
@@ -130,6 +132,7 @@ impl Client {
             found_by: probe.found_by,
             problem: probe.problem,
             hint: probe.hint,
+            lacks: plugin.lacks(),
         })
     }
 

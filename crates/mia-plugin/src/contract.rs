@@ -13,6 +13,7 @@ use mia_api::{
 };
 use mia_host::Supervisor;
 
+use crate::ability::Lack;
 use crate::permissions::Permissions;
 use crate::sessions::Sessions;
 use crate::sink::EventSink;
@@ -28,6 +29,12 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
 
     /// The version of the plugin, not of the agent.
     fn version(&self) -> &str;
+
+    /// What people expect of an agent and this one can't do, and how they notice. Nothing, unless
+    /// a plugin says otherwise.
+    fn lacks(&self) -> Vec<Lack> {
+        Vec::new()
+    }
 
     /// Takes the configuration and what Mia offers to plugins. Called once, before anything else.
     ///

@@ -7,6 +7,7 @@
 //! - [`DispatchCallbacks`] are the page's five callbacks, as a view of the events.
 //! - `conformance`, with the feature of that name, is the suite that every plugin has to pass.
 
+mod ability;
 mod callbacks;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -17,6 +18,7 @@ mod sink;
 mod slots;
 mod spawn;
 
+pub use ability::{Ability, Lack};
 pub use callbacks::{DispatchCallbacks, dispatch_with_callbacks};
 pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, Probe, Services};
 pub use permissions::{Nobody, Permissions, ask};

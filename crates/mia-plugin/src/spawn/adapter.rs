@@ -7,6 +7,7 @@ use std::time::Duration;
 use mia_api::{Image, PermissionPolicy, PermissionResolution, PluginError};
 
 use super::out::Out;
+use crate::ability::Lack;
 use crate::sessions::SessionRecord;
 
 /// A CLI that prints one JSON object a line.
@@ -130,6 +131,8 @@ pub struct Profile {
     pub resume_keeps_id: bool,
     /// How long it may take to end by itself once it was interrupted, before TERM.
     pub interrupt_grace: Duration,
+    /// What people expect of an agent and this one can't do.
+    pub lacks: Vec<Lack>,
 }
 
 impl Default for Profile {
@@ -142,6 +145,7 @@ impl Default for Profile {
             session_needs_cwd: false,
             resume_keeps_id: true,
             interrupt_grace: Duration::from_secs(3),
+            lacks: Vec::new(),
         }
     }
 }

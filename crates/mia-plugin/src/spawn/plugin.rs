@@ -22,6 +22,7 @@ use super::run::run;
 use super::stdin::ToStdin;
 use super::watch::Limits;
 use super::{probe, prompt};
+use crate::ability::Lack;
 use crate::contract::{CodingPlugin, Dispatch, Environment, PluginConfig, Probe, Services};
 use crate::sessions::{SessionKey, SessionsError};
 use crate::sink::EventSink;
@@ -301,6 +302,10 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
 
     fn version(&self) -> &str {
         &self.version
+    }
+
+    fn lacks(&self) -> Vec<Lack> {
+        self.adapter.profile().lacks
     }
 
     fn initialize(

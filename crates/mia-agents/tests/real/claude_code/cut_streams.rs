@@ -4,7 +4,7 @@
 use mia_api::{Cause, ErrorCode, NoticeKind};
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_026_a_stream_that_is_cut_once_says_its_text_once() {

@@ -11,7 +11,7 @@ use mia_plugin::SpawnPlugin;
 use mia_plugin::conformance::{Prompt, Subject, check};
 use serde_json::json;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_001_claude_code_conforms() {

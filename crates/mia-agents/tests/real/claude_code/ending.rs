@@ -14,7 +14,8 @@ use mia_plugin::{CodingPlugin, Permissions, event_channel};
 use mia_testkit::proc;
 use pretty_assertions::assert_eq;
 
-use crate::world::{SOON, World};
+use super::World;
+use crate::world::SOON;
 
 #[tokio::test]
 async fn m_024_an_abort_in_mid_stream_keeps_the_text_and_the_session() {
@@ -150,7 +151,12 @@ async fn m_021_nothing_lives_on_when_mia_is_killed() {
     };
     let mark = world.home.work().to_string_lossy().into_owned();
     let mut killed = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "ending::the_process_that_is_killed", "--nocapture"])
+        .args([
+            "--ignored",
+            "--exact",
+            "claude_code::ending::the_process_that_is_killed",
+            "--nocapture",
+        ])
         .env("MODEL_OF_THE_KILLED", world.llm.url())
         .env("MARK_OF_THE_KILLED", &mark)
         .stdout(Stdio::null())

@@ -3,7 +3,7 @@
 use mia_api::{EventBody, StopReason, ToolKind};
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_026_thoughts_and_text_stream_once() {

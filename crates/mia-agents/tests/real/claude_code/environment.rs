@@ -3,7 +3,7 @@
 use mia_api::NoticeKind;
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_013_canaries_are_withheld_and_its_own_settings_passed_on() {

@@ -4,7 +4,7 @@ use mia_api::Image;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_011_odd_prompts_reach_the_model_as_they_are_and_none_is_in_argv() {

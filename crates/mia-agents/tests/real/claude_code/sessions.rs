@@ -4,7 +4,7 @@ use mia_api::{ConversationId, ErrorCode, NoticeKind};
 use mia_plugin::{SessionKey, SessionRecord, Sessions};
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_017_a_conversation_goes_on_in_a_second_process() {

@@ -3,7 +3,7 @@
 use mia_api::{ConversationId, EventBody};
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_006_usage_and_cost_are_of_the_dispatch_not_of_the_session() {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use mia_api::{EventBody, NoticeKind, OptionKind, PermissionPolicy, ResolvedBy};
 use pretty_assertions::assert_eq;
 
-use crate::world::{Ran, Somebody, World};
+use super::World;
+use crate::world::{Ran, Somebody};
 
 const WRITES: &str = "TOOL write made.txt text\nSAY done";
 const RUNS: &str = "TOOL bash touch made.txt\nSAY done";

@@ -6,7 +6,7 @@ use mia_api::{ErrorCode, Phase};
 use mia_plugin::CodingPlugin;
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_026_a_provider_that_never_answers_is_ended_by_the_deadline() {

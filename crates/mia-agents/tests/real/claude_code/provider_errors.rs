@@ -4,7 +4,7 @@ use mia_api::{Cause, ErrorCode, NoticeKind};
 use mia_testkit::fakellm::Happening;
 use pretty_assertions::assert_eq;
 
-use crate::world::World;
+use super::World;
 
 #[tokio::test]
 async fn m_026_errors_of_the_provider_are_told_once_with_their_cause_and_a_hint() {

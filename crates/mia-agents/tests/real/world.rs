@@ -1,4 +1,4 @@
-//! The real Claude Code behind its plugin, with all that it needs, in a home of its own.
+//! A real agent behind its plugin, with all that it needs, in a home of its own.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ use mia_api::{
 use mia_host::{Supervisor, SupervisorProgram};
 use mia_plugin::conformance::InMemorySessions;
 use mia_plugin::{
-    CodingPlugin, Dispatch, Environment, EventStream, Nobody, Permissions, PluginConfig, Services,
-    SpawnPlugin, event_channel,
+    Ability, CliAdapter, CodingPlugin, Dispatch, Environment, EventStream, Nobody, Permissions,
+    PluginConfig, Services, SpawnPlugin, event_channel,
 };
-use mia_testkit::agents::{self, RealHome};
+use mia_testkit::agents::{self, RealAgent, RealHome};
 use mia_testkit::fakellm::{FakeLlm, Happening, Options};
 use mia_testkit::proc::{self, Process};
 
@@ -26,30 +26,57 @@ pub(crate) const SOON: Duration = Duration::from_secs(50);
 /// Variable by which all that a world starts is found.
 const MARK: &str = "CONFORMANCE_MARK";
 
+/// The adapter of a real agent.
+pub(crate) trait Real: CliAdapter + Default + std::fmt::Debug {
+    const AGENT: RealAgent;
+    const VERSION: &'static str;
+    /// A model that it takes besides its default one.
+    const OTHER_MODEL: &'static str;
+    /// Its API counts tokens from the cache as input.
+    const CACHED_IS_INPUT: bool = true;
+}
+
+impl Real for ClaudeCode {
+    const AGENT: RealAgent = RealAgent::ClaudeCode;
+    const VERSION: &'static str = Self::VERSION;
+    const OTHER_MODEL: &'static str = "claude-chosen";
+    const CACHED_IS_INPUT: bool = false;
+}
+
 /// A plugin, its model and its home.
-pub(crate) struct World {
+pub(crate) struct World<A: Real> {
     pub(crate) llm: FakeLlm,
     pub(crate) home: RealHome,
-    pub(crate) plugin: Arc<SpawnPlugin<ClaudeCode>>,
+    pub(crate) plugin: Arc<SpawnPlugin<A>>,
     pub(crate) sessions: Arc<InMemorySessions>,
     program: PathBuf,
 }
 
-impl World {
-    /// A fresh one; none where Claude Code is not installed, which fails in CI.
+impl<A: Real> World<A> {
+    /// A fresh one; none where the agent is not installed, which fails in CI.
     pub(crate) async fn new() -> Option<Self> {
         Self::with(|_| {}).await
     }
 
     /// The same with other settings.
     pub(crate) async fn with(change: impl FnOnce(&mut PluginConfig)) -> Option<Self> {
-        let Some(program) = agents::claude() else {
-            agents::skip_or_fail("claude");
+        Self::of(None, change).await
+    }
+
+    /// The same with the model server at this address.
+    pub(crate) async fn at(url: String) -> Option<Self> {
+        Self::of(Some(url), |_| {}).await
+    }
+
+    async fn of(url: Option<String>, change: impl FnOnce(&mut PluginConfig)) -> Option<Self> {
+        let Some(program) = A::AGENT.program() else {
+            agents::skip_or_fail(A::AGENT.name());
             return None;
         };
-        let options = Options { bodies: true, ..Options::default() };
-        let llm = FakeLlm::with(options).unwrap();
-        let home = RealHome::new(&llm);
+        let require_key = Some("dummy".to_owned());
+        let llm = FakeLlm::with(Options { bodies: true, require_key, ..Options::default() });
+        let llm = llm.unwrap();
+        let home = RealHome::of(A::AGENT, url.as_deref().unwrap_or(llm.url()));
         let sessions = Arc::new(InMemorySessions::default());
         let plugin = plugin(&program, Arc::clone(&sessions), change).await;
         Some(Self { llm, home, plugin, sessions, program })
@@ -58,6 +85,19 @@ impl World {
     /// A second plugin over the same record of sessions, as after a restart of Mia.
     pub(crate) async fn restart(&mut self) {
         self.plugin = plugin(&self.program, Arc::clone(&self.sessions), |_| {}).await;
+    }
+
+    /// Whether the agent can do that.
+    pub(crate) fn can(&self, ability: Ability) -> bool {
+        self.plugin.lacks().iter().all(|lack| lack.ability != ability)
+    }
+
+    /// A dispatch of the conversation that an earlier one had begun.
+    pub(crate) fn next(&self, conversation: &ConversationId, turns: u64, prompt: &str) -> Dispatch {
+        let mut dispatch = self.dispatch(prompt);
+        dispatch.options.conversation_id = conversation.clone();
+        dispatch.earlier_turns = turns;
+        dispatch
     }
 
     /// The real program.
@@ -120,6 +160,12 @@ impl World {
         proc::wait_for(command, SOON, || self.alive().into_iter().find(wanted)).await
     }
 
+    /// Waits until the model was asked that often.
+    pub(crate) async fn until_asked(&self, times: usize) {
+        let asked = || (self.llm.log().turns().count() >= times).then_some(());
+        proc::wait_for("a request to the model", SOON, asked).await;
+    }
+
     /// What the model was asked and what became of it, side work left out.
     pub(crate) fn asked(&self) -> Vec<(String, Happening)> {
         let log = self.llm.log();
@@ -132,14 +178,13 @@ impl World {
     }
 }
 
-async fn plugin(
+async fn plugin<A: Real>(
     program: &std::path::Path,
     sessions: Arc<InMemorySessions>,
     change: impl FnOnce(&mut PluginConfig),
-) -> Arc<SpawnPlugin<ClaudeCode>> {
-    let claude = ClaudeCode::default();
-    let plugin = Arc::new(SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, claude));
-    let mut config = PluginConfig::new(ClaudeCode::NAME);
+) -> Arc<SpawnPlugin<A>> {
+    let plugin = Arc::new(SpawnPlugin::new(A::AGENT.name(), A::VERSION, A::default()));
+    let mut config = PluginConfig::new(A::AGENT.name());
     config.binary = Some(program.to_owned());
     config.max_concurrency = 16;
     change(&mut config);
@@ -151,6 +196,24 @@ async fn plugin(
     };
     plugin.initialize(config, services).await.unwrap();
     plugin
+}
+
+/// What a process that is to be killed has to know.
+pub(crate) struct Killed {
+    pub(crate) url: String,
+    /// A folder; also the value by which its children are found.
+    pub(crate) mark: PathBuf,
+}
+
+impl Killed {
+    pub(crate) const URL: &'static str = "MODEL_OF_THE_KILLED";
+    pub(crate) const MARK: &'static str = "MARK_OF_THE_KILLED";
+
+    /// None in a process that nobody kills.
+    pub(crate) fn from_env() -> Option<Self> {
+        let mark = std::env::var(Self::MARK).ok()?.into();
+        Some(Self { url: std::env::var(Self::URL).ok()?, mark })
+    }
 }
 
 /// A dispatch under way.

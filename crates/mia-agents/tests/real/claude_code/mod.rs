@@ -1,5 +1,4 @@
-//! The real Claude Code behind its plugin, against a model that the prompt scripts.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+//! What only Claude Code does, or does in its own way.
 
 mod answers;
 mod conformance;
@@ -12,4 +11,5 @@ mod prompts;
 mod provider_errors;
 mod sessions;
 mod usage;
-mod world;
+
+type World = crate::world::World<mia_agents::ClaudeCode>;

@@ -1,0 +1,90 @@
+//! What people expect of an agent, and not each can do.
+
+use serde::Serialize;
+
+/// What people expect of an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ability {
+    /// Its text streams while the model writes it.
+    Deltas,
+    /// It shows the model's thinking.
+    Thoughts,
+    /// A tool call shows when the tool begins, not only with its result.
+    OpenTools,
+    /// It asks before it does what it may not do unasked.
+    Questions,
+    /// It can be kept from changing anything.
+    ReadOnly,
+    /// It can be allowed to change files, and nothing else, without being asked.
+    Edit,
+    /// It takes pictures.
+    Images,
+    /// It takes a prompt of a megabyte.
+    LongPrompts,
+    /// It tells how many tokens a dispatch took.
+    Usage,
+    /// It tells what a dispatch cost.
+    Cost,
+    /// It goes on with a conversation whose last turn was aborted.
+    ResumeAfterAbort,
+    /// It gives up on a provider that fails within 20 seconds.
+    GivesUp,
+    /// It tells when it asks the provider again.
+    RetryNotices,
+}
+
+impl Ability {
+    /// All of them, in the order in which people are told.
+    pub const ALL: [Self; 13] = [
+        Self::Deltas,
+        Self::Thoughts,
+        Self::OpenTools,
+        Self::Questions,
+        Self::ReadOnly,
+        Self::Edit,
+        Self::Images,
+        Self::LongPrompts,
+        Self::Usage,
+        Self::Cost,
+        Self::ResumeAfterAbort,
+        Self::GivesUp,
+        Self::RetryNotices,
+    ];
+
+    /// In a few words, as the head of a row in a table.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Deltas => "text streams",
+            Self::Thoughts => "thinking is shown",
+            Self::OpenTools => "tools show when they begin",
+            Self::Questions => "asks before it acts",
+            Self::ReadOnly => "`read-only`",
+            Self::Edit => "`edit`",
+            Self::Images => "pictures",
+            Self::LongPrompts => "prompts of 1 MB",
+            Self::Usage => "tokens",
+            Self::Cost => "cost",
+            Self::ResumeAfterAbort => "goes on after an abort",
+            Self::GivesUp => "gives up on a failing provider",
+            Self::RetryNotices => "tells that it tries again",
+        }
+    }
+}
+
+/// An ability that an agent has not, or not as people expect it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lack {
+    /// What it can't do.
+    pub ability: Ability,
+    /// How a person notices that: one sentence without a full stop.
+    pub shows: String,
+}
+
+impl Lack {
+    /// A lack and how it shows.
+    pub fn new(ability: Ability, shows: impl Into<String>) -> Self {
+        Self { ability, shows: shows.into() }
+    }
+}

@@ -1,0 +1,29 @@
+//! Qwen Code.
+
+use std::path::PathBuf;
+
+use super::Setup;
+
+/// A script for node.
+pub(super) fn program() -> Option<PathBuf> {
+    Some("node_modules/.bin/qwen".into())
+}
+
+pub(super) fn setup(url: &str) -> Setup {
+    let settings = r#"{
+  "security": { "auth": { "selectedType": "openai" } },
+  "privacy": { "usageStatisticsEnabled": false }
+}
+"#;
+    let base = format!("{url}/v1");
+    let env = [
+        ("OPENAI_BASE_URL", base.as_str()),
+        ("OPENAI_API_KEY", "dummy"),
+        ("OPENAI_MODEL", "fake-model"),
+    ];
+    Setup {
+        files: vec![(".qwen/settings.json", settings.to_owned())],
+        env: env.map(|(name, value)| (name, value.to_owned())).to_vec(),
+        key: "OPENAI_API_KEY",
+    }
+}
