@@ -1,6 +1,6 @@
 //! The real agents behind their plugins, against a model that the prompt scripts: the same cases
 //! for each (`cases`, listed in `matrix`), and what only one of them does.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test")]
 
 mod cases;
 mod claude_code;
