@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::Failure;
+use crate::agents;
 use crate::clauses;
 use crate::outcome::Outcome;
 use crate::repository::Repository;
@@ -24,8 +25,11 @@ pub(crate) const CLAUSES: Document = Document {
 const CONFIG: Document =
     Document { path: "docs/config.md", generate: |_| Ok(mia_config::reference()) };
 
+/// What every agent does.
+const AGENTS: Document = Document { path: "docs/agents.md", generate: agents::document };
+
 /// All of them.
-pub(crate) const ALL: [Document; 2] = [CLAUSES, CONFIG];
+pub(crate) const ALL: [Document; 3] = [AGENTS, CLAUSES, CONFIG];
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Args {
@@ -56,7 +60,7 @@ pub(crate) fn run(
             println!("{} written", document.path);
         }
     }
-    let problems = clauses::Coverage::read(repository)?.problems();
+    let problems = problems(repository)?;
     for problem in &problems {
         println!("{problem}");
     }
@@ -66,7 +70,7 @@ pub(crate) fn run(
 /// Checks that every claimed clause has a test, and that the documents are up to date.
 pub(crate) fn check(repository: &Repository, documents: &[Document]) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let problems = clauses::Coverage::read(repository)?.problems();
+    let problems = problems(repository)?;
     outcome.add(verdict(problems.join("\n")));
     for document in documents {
         let text = (document.generate)(repository)?;
@@ -75,6 +79,13 @@ pub(crate) fn check(repository: &Repository, documents: &[Document]) -> Result<O
         outcome.add(verdict(if old == text { String::new() } else { stale }));
     }
     Ok(outcome)
+}
+
+/// What the sources claim and don't keep.
+fn problems(repository: &Repository) -> Result<Vec<String>, Failure> {
+    let mut problems = clauses::Coverage::read(repository)?.problems();
+    problems.extend(agents::problems(repository)?);
+    Ok(problems)
 }
 
 fn verdict(problem: String) -> Outcome {

@@ -1,5 +1,6 @@
 //! The project's own chores: `cargo xtask test | setup | bench | clauses | docs`.
 
+mod agents;
 mod bench;
 mod clauses;
 mod docs;

@@ -4,9 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use mia_agents::{ClaudeCode, Guide};
 use mia_core::{Registry, RegistryError};
-use mia_plugin::SpawnPlugin;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
@@ -47,9 +45,10 @@ impl Program {
     /// All plugins: the built-in ones, then one's own.
     pub(crate) fn registry(&self) -> Result<Registry, RegistryError> {
         let mut registry = Registry::new();
-        let claude = SpawnPlugin::new(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default());
-        registry.register(ClaudeCode::NAME, claude)?;
-        registry.register(Guide::NAME, Guide::new())?;
+        for plugin in mia_agents::built_in() {
+            let name = plugin.name().to_owned();
+            registry.register_shared(&name, plugin)?;
+        }
         for register in &self.register {
             register(&mut registry)?;
         }

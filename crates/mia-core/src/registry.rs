@@ -68,6 +68,18 @@ impl Registry {
         name: &str,
         plugin: impl CodingPlugin + 'static,
     ) -> Result<(), RegistryError> {
+        self.register_shared(name, Arc::new(plugin))
+    }
+
+    /// The same for a plugin that is shared already.
+    ///
+    /// # Errors
+    /// As [`register`](Registry::register).
+    pub fn register_shared(
+        &mut self,
+        name: &str,
+        plugin: Arc<dyn CodingPlugin>,
+    ) -> Result<(), RegistryError> {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(letters) {
             return Err(RegistryError::BadName(name.to_owned()));
@@ -75,7 +87,7 @@ impl Registry {
         if self.plugins.contains_key(name) {
             return Err(RegistryError::Taken(name.to_owned()));
         }
-        self.plugins.insert(name.to_owned(), Arc::new(plugin));
+        self.plugins.insert(name.to_owned(), plugin);
         Ok(())
     }
 
