@@ -11,11 +11,11 @@ use pretty_assertions::assert_eq;
 use crate::world::{Killed, Real, SOON, World};
 
 pub(crate) async fn m_024_an_abort_in_mid_stream<A: Real>(world: World<A>) {
-    let dispatch = world.dispatch("REMEMBER fig\nPRE half an \nGATE never\nSAY answer");
+    let dispatch = world.dispatch("PRE half an \nGATE never\nREMEMBER fig");
     let conversation = dispatch.options.conversation_id.clone();
     let mut running = world.start(dispatch);
     if world.can(Ability::Deltas) {
-        running.until_said("OK, remembered fig").await;
+        running.until_said("half an").await;
     } else {
         world.until_asked(1).await;
     }

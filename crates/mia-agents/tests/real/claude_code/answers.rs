@@ -1,29 +1,9 @@
 //! Text, thoughts, tools, sub-agents.
 
-use mia_api::{EventBody, StopReason, ToolKind};
+use mia_api::{EventBody, ToolKind};
 use pretty_assertions::assert_eq;
 
 use super::World;
-
-#[tokio::test]
-async fn m_026_thoughts_and_text_stream_once() {
-    let Some(world) = World::new().await else {
-        return;
-    };
-    let mut running =
-        world.start(world.dispatch("THINK let me see\nPRE one two\nGATE middle\nSAY three four"));
-    // Deltas: the beginning is here while the model still holds the rest back.
-    running.until_said("one two").await;
-    world.llm.open("middle");
-    let ran = running.end().await;
-    assert_eq!(ran.answer(), "one twothree four");
-    assert_eq!(ran.thoughts(), "let me see");
-    let result = ran.result();
-    assert_eq!(result.stop_reason, StopReason::EndTurn);
-    assert_eq!((result.tool_calls.len(), result.warnings.len()), (0, 0));
-    assert!(result.model.as_ref().unwrap().starts_with("claude-"), "{result:?}");
-    assert_eq!(result.session_id, world.sessions.ids().pop());
-}
 
 #[tokio::test]
 async fn m_009_parallel_tools_are_paired_with_their_results_by_id() {

@@ -50,19 +50,3 @@ async fn m_013_canaries_are_withheld_and_its_own_settings_passed_on() {
         assert!(request.path.starts_with("/v1/messages"), "{}", request.path);
     }
 }
-
-#[tokio::test]
-async fn m_013_the_chosen_model_is_asked() {
-    let Some(world) =
-        World::with(|config| config.model = Some("claude-configured".to_owned())).await
-    else {
-        return;
-    };
-    world.ask("SAY x").await;
-    let mut dispatch = world.dispatch("SAY y");
-    dispatch.options.model = Some("claude-chosen".to_owned());
-    world.run(dispatch).await;
-    let log = world.llm.log();
-    let models: Vec<&str> = log.turns().map(|request| request.model.as_str()).collect();
-    assert_eq!(models, ["claude-configured", "claude-chosen"]);
-}

@@ -9,19 +9,6 @@ use pretty_assertions::assert_eq;
 use super::World;
 
 #[tokio::test]
-async fn m_026_a_provider_that_never_answers_is_ended_by_the_deadline() {
-    let Some(world) = World::new().await else {
-        return;
-    };
-    let mut dispatch = world.dispatch("HANG");
-    dispatch.options.timeout_ms = Some(3_000);
-    let ran = world.run(dispatch).await;
-    assert_eq!((ran.error().code, ran.error().phase), (ErrorCode::Timeout, Some(Phase::Total)));
-    assert!(ran.took >= Duration::from_secs(3), "{:?}", ran.took);
-    assert_eq!(world.alive(), []);
-}
-
-#[tokio::test]
 async fn m_019_a_stream_that_stalls_is_ended() {
     let Some(world) = World::with(|config| {
         config.stall_timeout = Some(Duration::from_secs(4));

@@ -1,7 +1,6 @@
 //! What only Claude Code does, or does in its own way.
 
 mod answers;
-mod conformance;
 mod cut_streams;
 mod ending;
 mod environment;
@@ -10,6 +9,5 @@ mod permissions;
 mod prompts;
 mod provider_errors;
 mod sessions;
-mod usage;
 
 type World = crate::world::World<mia_agents::ClaudeCode>;

@@ -47,28 +47,3 @@ async fn m_026_errors_of_the_provider_are_told_once_with_their_cause_and_a_hint(
     // What failed in its first turn is not gone on with.
     assert_eq!(world.sessions.ids(), Vec::<String>::new());
 }
-
-#[tokio::test]
-async fn m_026_an_error_that_passes_is_no_error() {
-    let Some(world) = World::new().await else {
-        return;
-    };
-    let ran = world.ask("ERROR 529 times=1\nSAY fine").await;
-    assert_eq!(ran.answer(), "fine");
-    assert_eq!(ran.notices(NoticeKind::Retry).len(), 1);
-}
-
-#[tokio::test]
-async fn m_026_without_a_key_it_says_what_to_do() {
-    let Some(world) = World::new().await else {
-        return;
-    };
-    let mut dispatch = world.dispatch("SAY x");
-    let env = world.environment().into_iter().filter(|(name, _)| name != "ANTHROPIC_API_KEY");
-    dispatch.environment = env.collect();
-    let ran = world.run(dispatch).await;
-    let error = ran.error();
-    assert_eq!((error.code, error.cause), (ErrorCode::ProviderError, Some(Cause::Authentication)));
-    assert!(error.hint.as_ref().unwrap().contains("ANTHROPIC_API_KEY"), "{error:?}");
-    assert_eq!(world.llm.log().total, 0);
-}
