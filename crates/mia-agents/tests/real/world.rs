@@ -32,15 +32,12 @@ pub(crate) trait Real: CliAdapter + Default + std::fmt::Debug {
     const VERSION: &'static str;
     /// A model that it takes besides its default one.
     const OTHER_MODEL: &'static str;
-    /// Its API counts tokens from the cache as input.
-    const CACHED_IS_INPUT: bool = true;
 }
 
 impl Real for ClaudeCode {
     const AGENT: RealAgent = RealAgent::ClaudeCode;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "claude-chosen";
-    const CACHED_IS_INPUT: bool = false;
 }
 
 /// A plugin, its model and its home.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Call, Encoder, Used, event, id};
 use super::conversation::{Conversation, flat};
 use super::plan::{Beat, Failure};
-use super::tool_call::ToolCall;
+use super::tool_call::{Tool, ToolCall};
 
 /// Input of a tool comes in pieces of so many characters.
 const INPUT_PIECE: usize = 40;
@@ -41,9 +41,11 @@ impl Api for Anthropic {
             model: text(&body["model"]),
             stream: body["stream"] == true,
             system: flat(&body["system"]),
-            tools: tools.map(|tool| (text(&tool["name"]), tool["input_schema"].clone())).collect(),
+            tools: tools
+                .map(|tool| (text(&tool["name"]), Tool::Function(tool["input_schema"].clone())))
+                .collect(),
             schema: format.map(|format| format["schema"].clone()),
-            messages: Vec::new(),
+            ..Conversation::default()
         };
         for message in body["messages"].as_array().into_iter().flatten() {
             read_message(&mut conversation, message);
@@ -229,6 +231,7 @@ impl Encoder for Blocks {
             Beat::Call(call) => self.call(call),
             Beat::Fail(kind) => {
                 self.failed = true;
+                let kind = kind.as_deref().unwrap_or("overloaded_error");
                 Self::event(
                     &json!({ "type": "error", "error": { "type": kind, "message": "fake stream error" } }),
                 )

@@ -1,8 +1,8 @@
 //! What one model API has to provide: its paths, its requests, its answers. Everything else is shared.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, flat};
 use super::plan::{Beat, Failure, Plan, tokens};
 
 /// A model API. To add one: implement this in a file of its own and name it in [`APIS`].
@@ -42,36 +42,80 @@ pub(super) enum Call {
     Count,
 }
 
-/// The token usage to report.
+/// The token usage to report; APIs differ in what they add together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Used {
+    /// Without what was cached.
     pub(super) input: u64,
+    /// With what was thought.
     pub(super) output: u64,
     pub(super) cached: u64,
+    /// What of the output was thought.
+    pub(super) reasoning: u64,
 }
 
 impl Used {
     /// What the script says, else counted from the bytes of the request and of the answer.
     pub(super) fn by(plan: &Plan, beats: &[Beat], request_bytes: usize) -> Self {
-        let answer_bytes = beats.iter().map(|beat| match beat {
-            Beat::Text(text) => text.len(),
-            Beat::Call(call) => call.input.to_string().len(),
-            _ => 0,
-        });
+        let (mut said, mut thought) = (0, 0);
+        for beat in beats {
+            match beat {
+                Beat::Text(text) => said += text.len(),
+                Beat::Call(call) => said += call.input.to_string().len(),
+                Beat::Thinking(text) => thought += text.len(),
+                _ => {}
+            }
+        }
+        let reasoning = if thought == 0 { 0 } else { tokens(thought) };
+        let output = plan.usage.output.unwrap_or_else(|| tokens(said) + reasoning);
         Self {
             input: plan.usage.input.unwrap_or_else(|| tokens(request_bytes)),
-            output: plan.usage.output.unwrap_or_else(|| tokens(answer_bytes.sum())),
+            output,
             cached: plan.usage.cached.unwrap_or(0),
+            reasoning: reasoning.min(output),
         }
     }
 }
 
 /// All that the server speaks.
-pub(super) static APIS: [&dyn Api; 1] = [&super::anthropic::Anthropic];
+pub(super) static APIS: [&dyn Api; 4] = [
+    &super::anthropic::Anthropic,
+    &super::openai_responses::OpenaiResponses,
+    &super::openai_chat::OpenaiChat,
+    &super::gemini::Gemini,
+];
 
 /// One server-sent event.
 pub(super) fn event(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
+}
+
+/// One server-sent event without a name.
+pub(super) fn data(data: &Value) -> String {
+    format!("data: {data}\n\n")
+}
+
+/// The body of an error as both APIs of OpenAI have it.
+pub(super) fn openai_error(failure: &Failure) -> Value {
+    let (kind, code) = match failure.status {
+        401 => ("invalid_request_error", Some("invalid_api_key")),
+        429 => ("rate_limit_error", Some("rate_limit_exceeded")),
+        status if status < 500 => ("invalid_request_error", None),
+        _ => ("server_error", None),
+    };
+    // Some kinds are told by the type, some by the code: what the script says is both.
+    let given = failure.kind.as_deref();
+    json!({ "error": {
+        "message": failure.message, "type": given.unwrap_or(kind), "param": null, "code": given.or(code)
+    } })
+}
+
+/// The texts of a content that is one text or a list of parts.
+pub(super) fn pieces(content: &Value) -> Vec<String> {
+    match content {
+        Value::Array(parts) => parts.iter().map(flat).collect(),
+        one => vec![flat(one)],
+    }
 }
 
 /// A fresh identifier.

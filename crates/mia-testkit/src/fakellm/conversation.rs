@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::tool_call::Tool;
+
 /// Who says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -41,6 +43,17 @@ pub struct Message {
     pub results: Vec<String>,
 }
 
+impl Message {
+    /// Whether it is what a client tells the model on its own, such as where it works, rather than the
+    /// person's words. Clients put such text into an element: `<environment_context>`, `<session_context>`, `<system-reminder>`.
+    #[must_use]
+    pub fn is_context(&self) -> bool {
+        let text = self.text.trim();
+        let name = text.strip_prefix('<').and_then(|rest| rest.split(['>', ' ', '\n']).next());
+        name.is_some_and(|name| !name.is_empty() && text.ends_with(&format!("</{name}>")))
+    }
+}
+
 /// A whole request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Conversation {
@@ -48,10 +61,12 @@ pub struct Conversation {
     pub model: String,
     /// Whether the answer shall be streamed.
     pub stream: bool,
+    /// Whether a stream shall report the token usage, for an API where the client chooses.
+    pub streams_usage: bool,
     /// The system prompt.
     pub system: String,
-    /// The tools on offer, with the schemas of their input.
-    pub tools: BTreeMap<String, Value>,
+    /// The tools on offer.
+    pub tools: BTreeMap<String, Tool>,
     /// The schema that the answer has to follow.
     pub schema: Option<Value>,
     /// All messages, oldest first.
@@ -84,6 +99,14 @@ impl Conversation {
         }
         if nothing {
             self.add(Role::User, "", Vec::new());
+        }
+    }
+
+    /// Adds what one tool returned; neighbouring results are one message.
+    pub fn result(&mut self, result: String) {
+        match self.messages.last_mut() {
+            Some(last) if last.role == Role::Tool => last.results.push(result),
+            _ => self.add(Role::Tool, "", vec![result]),
         }
     }
 

@@ -23,8 +23,8 @@ use super::server::Options;
 /// The largest body that is read.
 const BODY_LIMIT: usize = 64 * 1024 * 1024;
 
-/// How long words stand before a cut, so that the client has read them.
-const BEFORE_CUT: Duration = Duration::from_millis(50);
+/// How long words stand before a cut or an error, so that the client has read them.
+const BEFORE_BREAK: Duration = Duration::from_millis(50);
 
 /// What all requests share.
 #[derive(Debug)]
@@ -46,8 +46,9 @@ pub(super) async fn handle(
         return Ok(json_answer(413, &json!({ "error": { "message": "the body is too large" } })));
     };
     let entry = entry(&head.method, &path, &head.headers, body.len());
+    let admitted = shared.options.require_key.as_ref().is_none_or(|key| *key == entry.key);
     if head.method != Method::POST {
-        return Ok(look_up(&shared, head.uri.path(), entry));
+        return Ok(look_up(&shared, head.uri.path(), admitted, entry));
     }
     if let Some(gate) = head.uri.path().strip_prefix("/__open/") {
         shared.gates.open(gate);
@@ -71,7 +72,7 @@ pub(super) async fn handle(
         return Ok(refusal(api, &failure));
     };
     match call {
-        Call::Count => {
+        Call::Count if admitted => {
             let count = api.count(tokens(entry.bytes));
             let verb = "COUNT_TOKENS".to_owned();
             shared.journal.enter(Request {
@@ -82,17 +83,27 @@ pub(super) async fn handle(
             });
             Ok(json_answer(200, &count))
         }
-        Call::Answer => Ok(answer(shared, api, &path, body, entry).await),
+        Call::Count => {
+            shared.journal.enter(Request {
+                api: api.name(),
+                happening: Happening::Failed(401),
+                ..entry
+            });
+            Ok(refusal(api, &unknown_key()))
+        }
+        Call::Answer => Ok(answer(shared, api, &path, body, admitted, entry).await),
     }
 }
 
 fn entry(method: &Method, path: &str, headers: &HeaderMap, bytes: usize) -> Request {
     let text =
         |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let query = path.split_once('?').map_or("", |(_, query)| query);
     let keys = [
         text("x-api-key"),
         text("x-goog-api-key"),
         text("authorization").trim_start_matches("Bearer "),
+        query.split('&').find_map(|pair| pair.strip_prefix("key=")).unwrap_or_default(),
     ];
     Request {
         number: 0,
@@ -113,8 +124,13 @@ fn entry(method: &Method, path: &str, headers: &HeaderMap, bytes: usize) -> Requ
     }
 }
 
+fn unknown_key() -> Failure {
+    let message = "invalid API key".to_owned();
+    Failure { status: 401, kind: None, message, retry_after: None }
+}
+
 /// GET and HEAD: the list of models, and for people health and log.
-fn look_up(shared: &Shared, path: &str, entry: Request) -> Response {
+fn look_up(shared: &Shared, path: &str, admitted: bool, entry: Request) -> Response {
     match path {
         "/__health" => return json_answer(200, &json!({ "ok": true })),
         "/__log" => {
@@ -125,13 +141,35 @@ fn look_up(shared: &Shared, path: &str, entry: Request) -> Response {
     }
     let models = path.ends_with("/models");
     let known = models || entry.method == "HEAD";
-    let happening = if known { Happening::Answered } else { Happening::Failed(404) };
+    let happening = match (known, admitted) {
+        (false, _) => Happening::Failed(404),
+        (true, false) if models => Happening::Failed(401),
+        _ => Happening::Answered,
+    };
     shared.journal.enter(Request { happening, ..entry });
+    if happening == Happening::Failed(401) {
+        return json_answer(
+            401,
+            &json!({ "type": "error", "error": { "type": "authentication_error", "message": unknown_key().message } }),
+        );
+    }
     if models {
-        let model = json!({ "id": "fake-model", "type": "model", "object": "model", "display_name": "fake-model", "created": 1 });
-        return json_answer(200, &json!({ "object": "list", "data": [model], "has_more": false }));
+        return json_answer(200, &models_of(path));
     }
     if known { StatusCode::OK.into_response() } else { not_found() }
+}
+
+/// The list of models: of the Gemini API by its path, else in a shape that Anthropic's and OpenAI's clients both read.
+fn models_of(path: &str) -> Value {
+    if path.contains("/v1beta/") {
+        let methods = ["generateContent", "countTokens"];
+        let model = json!({ "name": "models/fake-model", "displayName": "fake-model", "supportedGenerationMethods": methods });
+        return json!({ "models": [model] });
+    }
+    let model = json!({
+        "id": "fake-model", "type": "model", "object": "model", "display_name": "fake-model", "created": 1, "owned_by": "fake"
+    });
+    json!({ "object": "list", "data": [model], "has_more": false })
 }
 
 fn not_found() -> Response {
@@ -161,14 +199,13 @@ async fn answer(
     api: &'static dyn Api,
     path: &str,
     body: Value,
+    admitted: bool,
     entry: Request,
 ) -> Response {
     let conversation = api.read(path, &body);
-    let admitted = shared.options.require_key.as_ref().is_none_or(|key| *key == entry.key);
     let mut plan = plan(&conversation, &mut shared.attempts.lock().expect("no panic holds it"));
     if !admitted {
-        let message = "invalid x-api-key".to_owned();
-        plan.answer = Answer::Fail(Failure { status: 401, kind: None, message, retry_after: None });
+        plan.answer = Answer::Fail(unknown_key());
     }
     let request_bytes = entry.bytes;
     let number = shared.journal.enter(Request {
@@ -262,7 +299,7 @@ async fn whole(
             Beat::Fail(kind) => {
                 let message = "fake stream error".to_owned();
                 let failure =
-                    Failure { status: 500, kind: Some(kind.clone()), message, retry_after: None };
+                    Failure { status: 500, kind: kind.clone(), message, retry_after: None };
                 presence.ends(Happening::Failed(500));
                 return refusal(api, &failure);
             }
@@ -318,12 +355,16 @@ impl Player {
                     }
                     Some(Beat::Cut) => {
                         // Some clients throw away words that come together with the end.
-                        tokio::time::sleep(BEFORE_CUT).await;
+                        tokio::time::sleep(BEFORE_BREAK).await;
                         self.place = Place::Over;
                         self.presence.ends(Happening::Cut);
                         return Some(Err(broken()));
                     }
                     Some(beat) => {
+                        if matches!(beat, Beat::Fail(_)) {
+                            // Google's client sees an error only in a chunk of its own.
+                            tokio::time::sleep(BEFORE_BREAK).await;
+                        }
                         self.presence.hold(&beat).await;
                         self.encoder.beat(&beat)
                     }

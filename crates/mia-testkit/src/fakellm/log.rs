@@ -32,7 +32,7 @@ pub enum Happening {
 pub struct Request {
     /// Its number, from 1.
     pub number: u64,
-    /// The API: `anthropic`; empty for a path of none.
+    /// The API: `anthropic`, `openai-responses`, `openai-chat` or `gemini`; empty for a path of none.
     pub api: &'static str,
     /// The HTTP method.
     pub method: String,

@@ -2,7 +2,8 @@
 //!
 //! [`FakeLlm::start`] runs one in the test's process, on a thread and a runtime of its own, so that it works
 //! whatever the test does with its clock; it stops when dropped. `cargo run -p mia-testkit --bin fakellm` is the same for people.
-//! It speaks the Anthropic Messages API; another API is one more file that implements the `Api` and `Encoder` traits.
+//! It speaks the Anthropic Messages API, OpenAI's Responses and Chat Completions and the Gemini API, all by the same script;
+//! another API is one more file that implements the `Api` and `Encoder` traits.
 //!
 //! # How a prompt scripts the answer
 //! The newest user message with a line that starts with a directive is *the prompt*. Its directives are the steps of the turn: the
@@ -18,9 +19,10 @@
 //! | `HANG [secs]` | not even a status line (600 s) |
 //! | `CUT [text]` | some words, then the connection is dropped |
 //! | `ERROR code [retry-after=N] [type=T] [msg=WORDS]` | that HTTP status |
-//! | `STREAMERROR [type=T]` | some words, then an error event in the stream |
+//! | `STREAMERROR [type=T]` | some words, then an error event in the stream (Gemini: an error of status 503) |
 //! | `TOOL bash CMD`, `TOOL write PATH TEXT`, `TOOL read PATH` | a call of whatever such tool the client offers |
-//! | `TOOL NAME {json}` | a call of the tool with that name |
+//! | `TOOL NAME {json}` | a call of the tool with that name and input; `bash`, `write` and `read` stand for the client's tool here too |
+//! | `TOOL NAME text` | the same for a tool that takes text, such as codex's `apply_patch` |
 //! | `PTOOL …` | as `TOOL`; neighbouring lines are parallel calls of one answer |
 //! | `REMEMBER word`, `RECALL` | `OK, remembered word`; the word of an earlier message: proves that context survived |
 //! | `COUNT` | how many messages of which role the request held |
@@ -36,15 +38,31 @@
 //! | `DELAY secs` | a wait before the answer starts |
 //! | `USAGE in=N out=N cached=N` | the token usage to report |
 //!
-//! Side work of a client (no tools offered and a title or summary asked for, or an answer by a schema) gets
-//! a harmless answer, and `auxiliary` is set in its [`Request`].
+//! `USAGE` means the same in each API: `in` is without what was cached, `out` is with what was thought, which is counted from `THINK`.
+//!
+//! Side work of a client (no tools offered and a title or summary asked for, an answer by a schema, or what qwen does for
+//! its memory) gets a harmless answer, and `auxiliary` is set in its [`Request`].
+//!
+//! # APIs
+//! | name | POST to a path that ends with | key |
+//! |---|---|---|
+//! | `anthropic` | `/messages`, `/messages/count_tokens` | `x-api-key` |
+//! | `openai-responses` | `/responses` | `authorization: Bearer` |
+//! | `openai-chat` | `/chat/completions` | `authorization: Bearer` |
+//! | `gemini` | `/models/M:generateContent`, `:streamGenerateContent`, `:countTokens` | `x-goog-api-key` or `?key=` |
+//!
+//! All directives work in all of them. `GET` of a path that ends with `/models` lists the one model, `fake-model`; any
+//! name is answered. In the API of Chat Completions the usage of a stream is told only if it was asked for.
 
 mod anthropic;
 mod api;
 mod conversation;
 mod gates;
+mod gemini;
 mod handler;
 mod log;
+mod openai_chat;
+mod openai_responses;
 mod plan;
 mod script;
 mod server;
@@ -56,4 +74,4 @@ pub use log::{Happening, Log, Request};
 pub use plan::{Answer, Beat, Failure, Plan, Usage};
 pub use script::{Attempts, plan};
 pub use server::{FakeLlm, Options};
-pub use tool_call::ToolCall;
+pub use tool_call::{Tool, ToolCall};

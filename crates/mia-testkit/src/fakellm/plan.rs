@@ -45,8 +45,8 @@ pub enum Beat {
     Gate(String),
     /// The connection is dropped.
     Cut,
-    /// An error event of that type inside the stream, which ends there.
-    Fail(String),
+    /// An error event of that type, or of the API's usual one, inside the stream, which ends there.
+    Fail(Option<String>),
 }
 
 /// An HTTP error.
@@ -67,7 +67,7 @@ pub struct Failure {
 pub struct Usage {
     /// Input tokens, without cached ones.
     pub input: Option<u64>,
-    /// Output tokens.
+    /// Output tokens, with what was thought.
     pub output: Option<u64>,
     /// Input tokens read from the cache.
     pub cached: Option<u64>,

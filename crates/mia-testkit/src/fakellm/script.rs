@@ -8,7 +8,7 @@ use serde_json::json;
 use super::conversation::{Conversation, Role};
 use super::plan::{Answer, Beat, Failure, Plan, Usage};
 use super::steps::{Lead, Step, options, steps};
-use super::tool_call::{sample, tool_call};
+use super::tool_call::{Tool, ToolCall, sample, tool_call};
 
 /// How often each failing step was asked for, for `times=K`.
 #[derive(Debug, Default)]
@@ -25,6 +25,9 @@ pub fn plan(conversation: &Conversation, attempts: &mut Attempts) -> Plan {
         .iter()
         .rposition(|message| message.role == Role::User && !steps(&message.text).is_empty());
     let prompt = scripted.map_or("", |index| conversation.messages[index].text.as_str());
+    if let Some(call) = schema_call(conversation) {
+        return Plan { auxiliary: true, ..said("AUX", vec![Beat::Call(call)]) };
+    }
     if is_side_work(conversation, prompt) {
         let text = conversation
             .schema
@@ -33,8 +36,7 @@ pub fn plan(conversation: &Conversation, attempts: &mut Attempts) -> Plan {
         return Plan { auxiliary: true, ..said("AUX", vec![Beat::Text(text)]) };
     }
     let Some(index) = scripted else {
-        let last = conversation.messages.iter().rev().find(|message| message.role == Role::User);
-        let text = last.map_or("", |message| message.text.trim());
+        let text = last_words(conversation);
         let tail =
             text.chars().rev().take(400).collect::<Vec<_>>().into_iter().rev().collect::<String>();
         return said("NONE", words(&format!("You said: {tail}")));
@@ -63,16 +65,39 @@ fn said(verb: &str, beats: Vec<Beat>) -> Plan {
     }
 }
 
-/// Titles, summaries and classifiers, which clients ask for without offering tools.
+/// Titles, summaries and classifiers, which clients ask for without offering tools; and qwen's memory: after a turn agents of
+/// its own get the conversation and some tools, and would follow the user's directives once more.
 fn is_side_work(conversation: &Conversation, prompt: &str) -> bool {
-    let about: String =
-        conversation.system.chars().take(4000).chain(prompt.chars().take(400)).collect();
+    let system = &conversation.system;
+    if system.chars().take(200).collect::<String>().contains("managed memory") {
+        return true;
+    }
+    let texts = [(system.as_str(), 4000), (prompt, 400), (last_words(conversation), 400)];
+    let about: String = texts.iter().flat_map(|(text, part)| text.chars().take(*part)).collect();
     let about = about.to_lowercase();
     conversation.tools.is_empty()
         && (conversation.schema.is_some()
             || ["title", "summar", "topic", "branch name", "compact"]
                 .iter()
                 .any(|word| about.contains(word)))
+}
+
+/// The newest words of the user's own.
+fn last_words(conversation: &Conversation) -> &str {
+    let newest = |own: bool| {
+        let mut messages = conversation.messages.iter().rev();
+        messages.find(|message| message.role == Role::User && !(own && message.is_context()))
+    };
+    newest(true).or_else(|| newest(false)).map_or("", |message| message.text.trim())
+}
+
+/// The call that answers a side request of qwen's: it asks for an answer by a schema by offering just this tool.
+fn schema_call(conversation: &Conversation) -> Option<ToolCall> {
+    let (name, Tool::Function(schema)) = conversation.tools.first_key_value()? else {
+        return None;
+    };
+    let alone = conversation.tools.len() == 1 && name == "respond_in_schema";
+    alone.then(|| ToolCall { name: name.clone(), input: sample(schema) })
 }
 
 /// The step with that number. A failing step leaves no assistant message behind, so once it has failed often enough it
@@ -105,7 +130,15 @@ fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
             beats.extend((0..count).map(|number| Beat::Text(format!("word{number} "))));
         }
         "SLOW" => {
-            let (count, gap) = first.split_once('@').unwrap_or((first, "1"));
+            // Qwen takes `@` for the start of a file's name and puts a blank before it.
+            let (head, rest) = match rest.strip_prefix('@') {
+                Some(rest) => {
+                    let (gap, rest) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
+                    (format!("{first}@{gap}"), rest)
+                }
+                None => (first.to_owned(), rest),
+            };
+            let (count, gap) = head.split_once('@').unwrap_or((&head, "1"));
             let word = if rest.is_empty() { "tick" } else { rest };
             for number in 0..count.parse().unwrap_or(10_u32) {
                 beats.push(Beat::Wait(seconds(gap).unwrap_or(Duration::from_secs(1))));
@@ -126,8 +159,7 @@ fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
         }
         "STREAMERROR" => {
             beats.extend(words("about to fail "));
-            let kind = options(argument).get("type").cloned();
-            beats.push(Beat::Fail(kind.unwrap_or_else(|| "overloaded_error".to_owned())));
+            beats.push(Beat::Fail(options(argument).get("type").cloned()));
         }
         "TOOL" => beats.extend(
             step.arguments.iter().map(|call| Beat::Call(tool_call(&conversation.tools, call))),
@@ -214,14 +246,13 @@ fn split(text: &str) -> impl Iterator<Item = String> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fakellm::ToolCall;
     use pretty_assertions::assert_eq;
 
     fn asked(prompts: &[&str]) -> Conversation {
         let mut conversation = Conversation::default();
         conversation.tools.insert(
             "Bash".to_owned(),
-            json!({ "properties": { "command": {} }, "required": ["command"] }),
+            Tool::Function(json!({ "properties": { "command": {} }, "required": ["command"] })),
         );
         for (index, prompt) in prompts.iter().enumerate() {
             if index > 0 {
@@ -350,6 +381,7 @@ mod tests {
             beats("SLOW 2@0.25 w"),
             Answer::Say(vec![wait.clone(), word("w0 "), wait, word("w1 ")])
         );
+        assert_eq!(beats("SLOW 2 @0.25 w"), beats("SLOW 2@0.25 w"));
         assert_eq!(beats("HANG 3"), Answer::Hang(Duration::from_secs(3)));
         assert_eq!(
             beats("STALL"),
@@ -371,5 +403,34 @@ mod tests {
             Some(json!({ "type": "object", "properties": { "title": { "type": "string" } } }));
         let plan = plan(&conversation, &mut Attempts::default());
         assert_eq!((plan.auxiliary, text(&plan).as_str()), (true, r#"{"title":"fake"}"#));
+    }
+
+    #[test]
+    fn an_agents_own_work_with_tools_is_known_by_what_it_says_it_is() {
+        let mut conversation = asked(&["TOOL bash rm -r /"]);
+        conversation.system = "You are performing a managed memory dream".to_owned();
+        let dream = plan(&conversation, &mut Attempts::default());
+        assert_eq!((dream.auxiliary, text(&dream).as_str()), (true, "Fake title"));
+
+        let schema = json!({ "properties": { "title": { "type": "string" } } });
+        let mut conversation = asked(&["SAY x"]);
+        conversation.tools =
+            [("respond_in_schema".to_owned(), Tool::Function(schema))].into_iter().collect();
+        let asked_by_tool = plan(&conversation, &mut Attempts::default());
+        let name = "respond_in_schema".to_owned();
+        let call = Beat::Call(ToolCall { name, input: json!({ "title": "fake" }) });
+        assert_eq!(
+            (asked_by_tool.auxiliary, asked_by_tool.answer),
+            (true, Answer::Say(vec![call]))
+        );
+    }
+
+    #[test]
+    fn what_a_client_adds_on_its_own_is_not_told_back() {
+        let mut conversation = Conversation::default();
+        let context = "<environment_context>\n<cwd>/</cwd>\n</environment_context>";
+        conversation.user(vec!["hello <b>you</b>".to_owned(), context.to_owned()], Vec::new());
+        let told = plan(&conversation, &mut Attempts::default());
+        assert_eq!(text(&told), "You said: hello <b>you</b>");
     }
 }

@@ -1,43 +1,12 @@
-//! The fake model server over real connections, by hand-written HTTP.
+//! The Anthropic Messages API; by it also what the server does whatever the API.
 
-use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 
 use mia_testkit::fakellm::{FakeLlm, Happening, Options};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-/// A connection on which one request was sent.
-struct Client(TcpStream);
-
-impl Client {
-    fn post(llm: &FakeLlm, path: &str, body: &Value) -> Self {
-        let mut stream = TcpStream::connect(llm.url().strip_prefix("http://").unwrap()).unwrap();
-        let body = body.to_string();
-        let length = body.len();
-        write!(stream, "POST {path} HTTP/1.1\r\nhost: x\r\nx-api-key: k1\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
-            .unwrap();
-        Self(stream)
-    }
-
-    /// Reads until the text is there.
-    fn until(&mut self, text: &str) -> String {
-        let mut seen = Vec::new();
-        let mut buffer = [0; 4096];
-        while !String::from_utf8_lossy(&seen).contains(text) {
-            let count = self.0.read(&mut buffer).unwrap();
-            assert!(count > 0, "it ended without {text}: {}", String::from_utf8_lossy(&seen));
-            seen.extend_from_slice(&buffer[..count]);
-        }
-        String::from_utf8(seen).unwrap()
-    }
-
-    fn rest(mut self) -> io::Result<String> {
-        let mut text = String::new();
-        self.0.read_to_string(&mut text)?;
-        Ok(text)
-    }
-}
+use crate::client::{Client, body, events};
 
 fn message(prompt: &str, stream: bool) -> Value {
     let bash = json!({ "name": "Bash", "input_schema": { "properties": { "command": {} }, "required": ["command"] } });
@@ -46,12 +15,6 @@ fn message(prompt: &str, stream: bool) -> Value {
 
 fn ask(llm: &FakeLlm, prompt: &str) -> Client {
     Client::post(llm, "/v1/messages?beta=true", &message(prompt, true))
-}
-
-/// The data of the events in a response.
-fn events(response: &str) -> Vec<Value> {
-    let data = response.lines().filter_map(|line| line.strip_prefix("data: "));
-    data.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 fn kinds(response: &str) -> Vec<String> {
@@ -90,9 +53,8 @@ async fn answers_whole_and_counts_tokens() {
     let response = Client::post(&llm, "/v1/messages", &message("THINK hm\nSAY hello you", false))
         .rest()
         .unwrap();
-    let body: Value = serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!(
-        body["content"],
+        body(&response)["content"],
         json!([{ "type": "thinking", "thinking": "hm", "signature": "ZmFrZQ==" }, { "type": "text", "text": "hello you" }])
     );
     let response =
@@ -151,8 +113,7 @@ async fn errors_have_their_status_kind_and_header() {
             ask(&llm, &format!("ERROR {status} retry-after=9 msg=so it is")).rest().unwrap();
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
         assert!(response.contains("retry-after: 9\r\n"), "{response}");
-        let body: Value = serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
-        assert_eq!(body["error"], json!({ "type": kind, "message": "so it is" }));
+        assert_eq!(body(&response)["error"], json!({ "type": kind, "message": "so it is" }));
     }
     let response = ask(&llm, "STREAMERROR type=api_error").rest().unwrap();
     assert_eq!(kinds(&response).last().unwrap(), "error");
