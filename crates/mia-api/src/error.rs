@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Usage;
+use crate::{Attempt, Usage};
 
 /// The page's error codes, and `ABORTED` (M-07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,6 +124,8 @@ pub enum Cause {
     Store,
     /// The plugin's code failed.
     Panic,
+    /// It failed several times in a row and is left alone for a while (M-36).
+    BreakerOpen,
 }
 
 /// What had been said before the failure (M-24).
@@ -168,6 +170,9 @@ pub struct PluginError {
     pub hint: Option<String>,
     /// What had been said.
     pub partial: Option<Box<Partial>>,
+    /// All plugins that were asked, where there were several (M-35).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
 }
 
 impl PluginError {
@@ -191,6 +196,7 @@ impl PluginError {
             retry_after_ms: None,
             hint: None,
             partial: None,
+            attempts: Vec::new(),
         }
     }
 

@@ -75,6 +75,12 @@ pub(crate) struct Ask {
     /// The agent to ask
     #[arg(long, short, value_name = "NAME")]
     pub(crate) plugin: Option<String>,
+    /// Ask the configured fallbacks, too, when the agent named with --plugin fails
+    #[arg(long, overrides_with = "no_fallback")]
+    pub(crate) fallback: bool,
+    /// Ask no other agent when the first one fails
+    #[arg(long, overrides_with = "fallback")]
+    pub(crate) no_fallback: bool,
     /// The model, in the agent's own words
     #[arg(long, short)]
     pub(crate) model: Option<String>,

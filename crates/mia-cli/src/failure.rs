@@ -1,6 +1,6 @@
 //! How a command fails: what is said on stderr, with which exit status.
 
-use mia_api::PluginError;
+use mia_api::{Attempt, PluginError};
 use mia_config::{ConfigErrors, EditError, KeyError, PathsError};
 use mia_core::{NoPlugin, OpenError, Refused, RegistryError};
 use mia_store::StoreError;
@@ -196,6 +196,14 @@ pub(crate) fn describe(error: &PluginError) -> String {
     }
     if let Some(hint) = &error.hint {
         text.push_str(&format!("\n  {hint}"));
+    }
+    let told = |attempt: &&Attempt| attempt.plugin != error.plugin_name;
+    for attempt in error.attempts.iter().filter(told) {
+        let Some(error) = &attempt.error else { continue };
+        text.push_str(&format!("\n{}: {}", attempt.plugin, error.message));
+        if let Some(hint) = &error.hint {
+            text.push_str(&format!("\n  {hint}"));
+        }
     }
     text
 }

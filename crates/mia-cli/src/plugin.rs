@@ -140,6 +140,8 @@ async fn test_in(
     let request = DispatchRequest {
         prompt: "This is a test of the connection. Answer with the one word: ok".to_owned(),
         plugin: name,
+        fallback: Some(false),
+        ignore_breaker: true,
         options,
         environment: Environment::of_this_process(),
         attended: false,

@@ -57,8 +57,8 @@ const fn is_unused(marks: &[&str]) -> bool {
 #[rustfmt::skip]
 pub(crate) static KEYS: &[Key] = keys! {
     active_plugin = Kind::PluginName, "", "The plugin that answers. Without it: the first installed of claude-code, codex, gemini, opencode, qwen.";
-    fallback.plugins = Kind::PluginNames, "[]", "Plugins to try next, in order, when the active one fails before its first visible output.", unused;
-    fallback.after_output = Kind::Choice(&["fail", "restart"]), "fail", "What a failure after visible output does: fail the dispatch, or restart it with the next plugin.", unused;
+    fallback.plugins = Kind::PluginNames, "[]", "Plugins to try next, in order, when the active one fails before its first visible output.";
+    fallback.after_output = Kind::Choice(&["fail", "restart"]), "fail", "What a failure after visible output does: fail the dispatch, or restart it with the next plugin.";
     limits.concurrent = Kind::Count { max: 1_000 }, "8", "Dispatches that run at once, over all conversations.", unused;
     limits.queue = Kind::Count { max: 10_000 }, "10", "Dispatches of one conversation that may wait; the next is refused.";
     plugins.NAME.name = Kind::OwnName, "", "May repeat NAME; nothing else.";

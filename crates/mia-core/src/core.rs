@@ -12,7 +12,9 @@ use mia_host::Supervisor;
 use mia_plugin::{CodingPlugin, Environment, Probe, Services};
 use mia_store::{Owner, Store, StoreError};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+use crate::breaker::Breaker;
 use crate::broker::PermissionBroker;
 use crate::registry::{Registry, RegistryError};
 use crate::sessions::StoredSessions;
@@ -64,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) owner: Owner,
     pub(crate) broker: PermissionBroker,
     pub(crate) running: Mutex<HashMap<TaskId, watch::Sender<u32>>>,
+    breakers: Mutex<HashMap<String, Breaker>>,
     supervisor: Supervisor,
 }
 
@@ -131,6 +134,7 @@ impl Core {
             owner,
             broker: PermissionBroker::default(),
             running: Mutex::default(),
+            breakers: Mutex::default(),
             supervisor,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -198,6 +202,63 @@ impl Core {
         Err(NoPlugin::NoneInstalled { known })
     }
 
+    /// The plugins to ask, in order: the one that [`Core::choose`] gives and, where it was not
+    /// named or `fallback` asks for it, those of `fallback.plugins` in the configuration, less
+    /// unknown and disabled ones (M-31).
+    ///
+    /// # Errors
+    /// When there is none at all.
+    pub(crate) fn candidates(
+        &self,
+        named: Option<&str>,
+        fallback: Option<bool>,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<Vec<Candidate>, NoPlugin> {
+        let mut candidates = Vec::new();
+        let first = self.choose(named, environment, cwd);
+        let mut taken: Vec<String> = Vec::new();
+        match &first {
+            Ok(plugin) => {
+                taken.push(plugin.name().to_owned());
+                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+            }
+            // It can be told with the others that fail.
+            Err(NoPlugin::Refuses(error)) => {
+                taken.push(error.plugin_name.clone());
+                if let Ok(plugin) = self.shared.registry.get(&error.plugin_name) {
+                    let (plugin, refuses) = (Arc::clone(plugin), Some(error.clone()));
+                    candidates.push(Candidate { plugin, refuses });
+                }
+            }
+            Err(_) => {}
+        }
+        if fallback.unwrap_or(named.is_none()) {
+            for name in &self.shared.config.fallback.plugins {
+                let usable = self.is_enabled(name)
+                    && !self.shared.refusing.contains_key(name)
+                    && !taken.contains(name);
+                let Some(plugin) = self.shared.registry.get(name).ok().filter(|_| usable) else {
+                    continue;
+                };
+                taken.push(name.clone());
+                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+            }
+        }
+        match first {
+            Err(error) if candidates.iter().all(|candidate| candidate.refuses.is_some()) => {
+                Err(error)
+            }
+            _ => Ok(candidates),
+        }
+    }
+
+    /// How long a plugin is left alone after failures in a row; none while it is asked (M-36).
+    #[must_use]
+    pub fn breaker(&self, name: &str) -> Option<Duration> {
+        self.shared.breakers().get(name)?.left(Instant::now())
+    }
+
     /// What is known of a plugin's agent on this machine. Answers within 5 s.
     ///
     /// # Errors
@@ -250,7 +311,19 @@ impl Core {
     }
 }
 
+/// A plugin that may be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) plugin: Arc<dyn CodingPlugin>,
+    /// Why it refuses its configuration.
+    pub(crate) refuses: Option<Box<PluginError>>,
+}
+
 impl Shared {
+    pub(crate) fn breakers(&self) -> MutexGuard<'_, HashMap<String, Breaker>> {
+        self.breakers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<TaskId, watch::Sender<u32>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

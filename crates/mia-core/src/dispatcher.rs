@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mia_api::{ConversationId, DispatchOptions, Event, PluginContext, TaskId};
-use mia_plugin::{CodingPlugin, Dispatch, Environment};
+use mia_plugin::{Dispatch, Environment};
 use mia_store::{Accepted, NewTask, StoreError};
 use tokio::sync::watch;
 
-use crate::core::{Core, NoPlugin, Shared};
+use crate::core::{Candidate, Core, NoPlugin, Shared};
 use crate::recorder::Recorder;
 use crate::task::Task;
 use crate::track::Track;
@@ -21,6 +21,12 @@ pub struct DispatchRequest {
     pub prompt: String,
     /// The plugin; none means the active one, or the first installed.
     pub plugin: Option<String>,
+    /// Whether the configured fallbacks are asked when it fails. None is the rule: not when a
+    /// plugin was named.
+    pub fallback: Option<bool>,
+    /// True asks a plugin although it is left alone after failures in a row: somebody wants to
+    /// know whether it is well again.
+    pub ignore_breaker: bool,
     /// Everything else.
     pub options: DispatchOptions,
     /// The caller's environment.
@@ -110,10 +116,10 @@ impl Core {
         }
         check_directory(&options.working_directory)?;
         let (environment, cwd) = (&request.environment, &options.working_directory);
-        let plugin = Arc::clone(self.choose(plugin.as_deref(), environment, cwd)?);
+        let candidates = self.candidates(plugin.as_deref(), request.fallback, environment, cwd)?;
         let shared = Arc::clone(&self.shared);
         // A task of its own: what was accepted is answered, even if nobody waits for this any more.
-        let accepted = tokio::spawn(accept(shared, plugin, request));
+        let accepted = tokio::spawn(accept(shared, candidates, request));
         accepted.await.unwrap_or(Err(Refused::Stopped))
     }
 }
@@ -121,16 +127,16 @@ impl Core {
 /// Puts a prompt on record and begins to answer it.
 async fn accept(
     shared: Arc<Shared>,
-    plugin: Arc<dyn CodingPlugin>,
+    candidates: Vec<Candidate>,
     request: DispatchRequest,
 ) -> Result<TaskEvents, Refused> {
-    let DispatchRequest { prompt, options, environment, attended, .. } = request;
+    let DispatchRequest { prompt, options, environment, attended, ignore_breaker, .. } = request;
     let (task_id, conversation_id) = (options.task_id.clone(), options.conversation_id.clone());
     let new = NewTask {
         task_id: task_id.clone(),
         conversation_id: conversation_id.clone(),
         prompt: prompt.clone(),
-        plugin: Some(plugin.name().to_owned()),
+        plugin: candidates.first().map(|candidate| candidate.plugin.name().to_owned()),
         model: options.model.clone(),
         cwd: options.working_directory.clone(),
         queue_limit: Some(u64::from(shared.config.limits.queue)),
@@ -151,7 +157,8 @@ async fn accept(
     let task = Task {
         dispatch: Dispatch { prompt, context, environment, permissions, earlier_turns, options },
         track: Track::new(task_id.clone(), recorder, client),
-        plugin,
+        candidates,
+        ignore_breaker,
         aborted,
         shared,
     };

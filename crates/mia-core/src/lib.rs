@@ -4,9 +4,11 @@
 //! daemon. [`Core::dispatch`] puts a prompt on record, waits for the conversation's turn, asks a
 //! plugin and gives the events.
 
+mod breaker;
 mod broker;
 mod core;
 mod dispatcher;
+mod fallback;
 mod recorder;
 mod registry;
 mod sessions;

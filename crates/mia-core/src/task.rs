@@ -13,7 +13,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::core::Shared;
+use crate::breaker::Bearing;
+use crate::core::{Candidate, Shared};
+use crate::fallback::{Next, after};
 use crate::track::Track;
 
 /// How often and how long the end of a task is tried to be put on record.
@@ -23,7 +25,9 @@ const RETRY: Duration = Duration::from_secs(1);
 /// One task, from acceptance to its terminal event.
 pub(crate) struct Task {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) plugin: Arc<dyn CodingPlugin>,
+    /// At least one.
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) ignore_breaker: bool,
     pub(crate) dispatch: Dispatch,
     pub(crate) track: Track,
     /// How often somebody has asked for the end.
@@ -36,7 +40,7 @@ impl Task {
         self.track.take(EventBody::Accepted { conversation_id, queue_place });
         match self.turn().await {
             Ok(claim) => {
-                let outcome = self.attempt().await;
+                let outcome = self.answer().await;
                 self.finish(Some(claim), outcome).await;
             }
             Err(error) => self.finish(None, Err(*error)).await,
@@ -45,7 +49,8 @@ impl Task {
 
     /// Waits until the conversation is ours.
     async fn turn(&mut self) -> Result<Claim, Box<PluginError>> {
-        let Self { shared, track, aborted, plugin, dispatch, .. } = self;
+        let Self { shared, track, aborted, candidates, dispatch, .. } = self;
+        let name = candidates.first().map_or("", |candidate| candidate.plugin.name());
         let accepted = Instant::now();
         let limit = dispatch.options.timeout_ms.map(Duration::from_millis);
         let late = async {
@@ -57,12 +62,12 @@ impl Task {
         let mut late = pin!(late);
         let late_error = || {
             let message = "the conversation was not free in time";
-            PluginError::new(ErrorCode::Timeout, plugin.name(), message).with_phase(Phase::Queue)
+            PluginError::new(ErrorCode::Timeout, name, message).with_phase(Phase::Queue)
         };
         let task = track.task_id().clone();
         let aborted_error = || {
             let message = "the task was aborted before it began";
-            PluginError::new(ErrorCode::Aborted, plugin.name(), message)
+            PluginError::new(ErrorCode::Aborted, name, message)
                 .with_cause(Cause::Requested)
                 .with_phase(Phase::Queue)
         };
@@ -96,7 +101,7 @@ impl Task {
                             return Err(Box::new(why));
                         }
                         let message = format!("the conversation could not be taken: {error}");
-                        let error = PluginError::new(ErrorCode::Unknown, plugin.name(), message);
+                        let error = PluginError::new(ErrorCode::Unknown, name, message);
                         Err(Box::new(error.with_cause(Cause::Store).with_phase(Phase::Queue)))
                     }
                 },
@@ -120,22 +125,83 @@ impl Task {
         }
     }
 
-    /// Asks the plugin.
-    async fn attempt(&mut self) -> Result<DispatchResult, PluginError> {
-        let started = Instant::now();
-        let name = self.plugin.name().to_owned();
+    /// Asks one plugin after the other until one has answered (M-31, M-34).
+    async fn answer(&mut self) -> Result<DispatchResult, PluginError> {
+        let began = Instant::now();
+        let limit = self.dispatch.options.timeout_ms.map(Duration::from_millis);
+        let candidates = std::mem::take(&mut self.candidates);
+        let mut attempts = Vec::new();
+        for (index, candidate) in candidates.iter().enumerate() {
+            let name = candidate.plugin.name().to_owned();
+            // One limit covers all attempts (M-19).
+            let left = limit.map(|limit| limit.saturating_sub(began.elapsed()).as_millis());
+            let left = left.map(|left| u64::try_from(left).unwrap_or(u64::MAX).max(1));
+            self.dispatch.options.timeout_ms = left;
+            let (outcome, visible) = self.attempt(index, candidate).await;
+            let error = match outcome {
+                Ok(mut result) => {
+                    attempts.push(Attempt { plugin: name, error: None });
+                    result.attempts = attempts;
+                    result.duration_ms = millis(began);
+                    return Ok(result);
+                }
+                Err(error) => error,
+            };
+            let next = match candidates.get(index + 1) {
+                Some(next) => {
+                    let then = after(&error, visible, self.shared.config.fallback.after_output);
+                    Some(next.plugin.name()).filter(|_| then != Next::Stop).map(|n| (n, then))
+                }
+                None => None,
+            };
+            let is_last = index + 1 == candidates.len();
+            attempts.push(Attempt { plugin: name.clone(), error: Some(Box::new(error.clone())) });
+            let Some((next, then)) = next else {
+                return Err(all_failed(error, is_last, attempts));
+            };
+            // A record that can't be written is told by the recorder.
+            let (store, task) = (&self.shared.store, self.track.task_id());
+            let _ = store.end_attempt(task, number(index), Some(&error)).await;
+            let how = match then {
+                Next::Restart => "is asked from the start",
+                _ => "is asked",
+            };
+            let message = format!("{name} failed ({}); {next} {how}", error.message);
+            self.track.take(EventBody::notice(NoticeKind::Fallback, message));
+            // The model was chosen for the plugin that failed.
+            self.dispatch.options.model = None;
+        }
+        // There is always a candidate.
+        Err(PluginError::new(ErrorCode::Unknown, "", "there is no plugin to ask"))
+    }
+
+    /// Asks one plugin. Says also whether it had shown anything, or its model had begun to work.
+    async fn attempt(
+        &mut self,
+        index: usize,
+        candidate: &Candidate,
+    ) -> (Result<DispatchResult, PluginError>, bool) {
+        let name = candidate.plugin.name().to_owned();
         let task = self.track.task_id().clone();
-        self.track.take(EventBody::Attempt { plugin: name.clone(), index: 0 });
+        self.track.take(EventBody::Attempt { plugin: name.clone(), index: number(index) });
         // A record that can't be written is told by the recorder.
-        let _ = self.shared.store.begin_attempt(&task, 0, &name).await;
+        let _ = self.shared.store.begin_attempt(&task, number(index), &name).await;
         if *self.aborted.borrow() > 0 {
             let message = "the task was aborted before the agent was asked";
-            return Err(PluginError::new(ErrorCode::Aborted, name, message)
-                .with_cause(Cause::Requested)
-                .with_phase(Phase::Start));
+            let error = PluginError::new(ErrorCode::Aborted, name, message);
+            let error = error.with_cause(Cause::Requested).with_phase(Phase::Start);
+            return (Err(error), false);
         }
+        if let Some(error) = &candidate.refuses {
+            return (Err(error.as_ref().clone()), false);
+        }
+        let shared = Arc::clone(&self.shared);
+        let admitted = match Admitted::to(&shared, &name, self.ignore_breaker) {
+            Ok(admitted) => admitted,
+            Err(error) => return (Err(error), false),
+        };
         let (sink, stream) = event_channel();
-        let (plugin, dispatch) = (Arc::clone(&self.plugin), self.dispatch.clone());
+        let (plugin, dispatch) = (Arc::clone(&candidate.plugin), self.dispatch.clone());
         let (begun, has_begun) = oneshot::channel();
         // A task of its own: if the plugin panics, that is this dispatch's failure and nobody
         // else's.
@@ -144,13 +210,12 @@ impl Task {
             let _ = begun.send(());
             answer.await
         });
-        match self.relay(answer, has_begun, stream).await {
+        let (outcome, visible) = self.relay(&candidate.plugin, answer, has_begun, stream).await;
+        let outcome = match outcome {
             Ok(mut result) => {
                 result.task_id = task;
                 result.conversation_id = self.dispatch.options.conversation_id.clone();
-                result.plugin.clone_from(&name);
-                result.duration_ms = millis(started);
-                result.attempts = vec![Attempt { plugin: name, error: None }];
+                result.plugin = name;
                 if result.cost_usd.is_none() {
                     result.cost_usd = self.price(&result);
                 }
@@ -160,17 +225,20 @@ impl Task {
                 error.plugin_name = name;
                 Err(error)
             }
-        }
+        };
+        admitted.ends(Bearing::of(outcome.as_ref().err()));
+        (outcome, visible)
     }
 
     /// Hands the plugin's events on until it has answered, and requests to end to the plugin.
     async fn relay(
         &mut self,
+        plugin: &Arc<dyn CodingPlugin>,
         mut answer: JoinHandle<Result<DispatchResult, PluginError>>,
         mut has_begun: oneshot::Receiver<()>,
         mut stream: EventStream,
-    ) -> Result<DispatchResult, PluginError> {
-        let Self { track, aborted, plugin, .. } = self;
+    ) -> (Result<DispatchResult, PluginError>, bool) {
+        let Self { track, aborted, .. } = self;
         let (mut asked, mut begun, mut open) = (0, false, true);
         let answer = loop {
             tokio::select! {
@@ -193,13 +261,14 @@ impl Task {
         for event in stream.take_waiting() {
             track.take(event);
         }
-        answer.unwrap_or_else(|failed| {
+        let answer = answer.unwrap_or_else(|failed| {
             let what = if failed.is_panic() { "panicked" } else { "was stopped" };
             let message = format!("the plugin {} {what}", plugin.name());
             Err(PluginError::new(ErrorCode::Unknown, plugin.name(), message)
                 .with_cause(Cause::Panic)
                 .with_hint("this is an error in the plugin; please report it"))
-        })
+        });
+        (answer, stream.has_worked())
     }
 
     /// What it costs by the configured prices, in US dollars; unknown when one is missing.
@@ -245,6 +314,69 @@ impl Task {
             }
         });
     }
+}
+
+/// The error of a dispatch that nobody answered: the last one where that ended it, else that of the
+/// first plugin that got as far as to start.
+fn all_failed(last: PluginError, was_last: bool, attempts: Vec<Attempt>) -> PluginError {
+    if attempts.len() < 2 {
+        return last;
+    }
+    let started = |error: &&PluginError| error.code != ErrorCode::SpawnFailure;
+    let mut errors = attempts.iter().filter_map(|attempt| attempt.error.as_deref());
+    let ended_it = !was_last || last.code == ErrorCode::Aborted || last.partial.is_some();
+    let mut error = match errors.find(started) {
+        Some(first) if !ended_it => first.clone(),
+        _ => last,
+    };
+    error.attempts = attempts;
+    error
+}
+
+/// A plugin that was let through by its breaker. Whatever happens, the breaker learns the end.
+struct Admitted<'a> {
+    shared: &'a Shared,
+    plugin: String,
+}
+
+impl<'a> Admitted<'a> {
+    fn to(shared: &'a Shared, plugin: &str, whatever: bool) -> Result<Self, PluginError> {
+        let mut breakers = shared.breakers();
+        let breaker = breakers.entry(plugin.to_owned()).or_default();
+        match breaker.admit(Instant::now()) {
+            Err(left) if !whatever => {
+                let message = "it failed several times in a row and is left alone for a while";
+                let mut error = PluginError::new(ErrorCode::SpawnFailure, plugin, message)
+                    .with_cause(Cause::BreakerOpen)
+                    .with_phase(Phase::Start)
+                    .with_hint(format!("`mia plugin test {plugin}` tries at once"));
+                error.retry_after_ms = u64::try_from(left.as_millis()).ok();
+                Err(error)
+            }
+            _ => Ok(Self { shared, plugin: plugin.to_owned() }),
+        }
+    }
+
+    fn ends(self, bearing: Bearing) {
+        self.record(bearing);
+        std::mem::forget(self);
+    }
+
+    fn record(&self, bearing: Bearing) {
+        if let Some(breaker) = self.shared.breakers().get_mut(&self.plugin) {
+            breaker.record(bearing, Instant::now());
+        }
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        self.record(Bearing::Nothing);
+    }
+}
+
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// How a task ended.

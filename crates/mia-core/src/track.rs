@@ -93,6 +93,9 @@ impl Track {
 
     fn number(&mut self, body: EventBody) -> Event {
         self.seq += 1;
+        if matches!(body, EventBody::Attempt { .. }) {
+            (self.said, self.thought) = (0, 0);
+        }
         let counter = match &body {
             EventBody::Token { text, .. } => Some((&mut self.said, text.len())),
             EventBody::Thought { text, .. } => Some((&mut self.thought, text.len())),

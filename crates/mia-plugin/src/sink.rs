@@ -26,6 +26,8 @@ struct State {
     weight: usize,
     writers: usize,
     reader_gone: bool,
+    /// The model has begun to work, or something was shown.
+    worked: bool,
 }
 
 #[derive(Debug, Default)]
@@ -127,6 +129,7 @@ impl EventSink {
         if state.reader_gone {
             return Err(SinkError::Closed);
         }
+        state.worked |= event.is_visible();
         let State { queue, weight: held, .. } = &mut *state;
         let left = match queue.back_mut() {
             Some(last) => {
@@ -144,6 +147,12 @@ impl EventSink {
         drop(state);
         self.shared.news.notify_one();
         Ok(())
+    }
+
+    /// The model has begun to work, though nothing can be shown yet: no other plugin is asked
+    /// from here on (M-34). An event that is visible says so by itself.
+    pub fn sign_of_work(&self) {
+        self.shared.state().worked = true;
     }
 
     /// Waits until nobody reads any more: for work that has nothing to say just now. Cancel-safe.
@@ -182,6 +191,12 @@ impl EventStream {
             }
             news.await;
         }
+    }
+
+    /// True once something visible was sent, or a [`sign of work`](EventSink::sign_of_work).
+    #[must_use]
+    pub fn has_worked(&self) -> bool {
+        self.shared.state().worked
     }
 
     /// Everything that waits now, without waiting for more.

@@ -286,6 +286,7 @@ impl Columns {
                     session_id: partial.session_id.clone(),
                 })
             }),
+            attempts: error.attempts.clone(),
         };
         let mut kept = serde_json::to_value(rest).map_err(|error| store.bad_record(error))?;
         if let (Some(Value::Object(partial)), Some(content)) = (kept.get_mut("partial"), content) {

@@ -54,6 +54,12 @@ pub(crate) fn run(program: &Program, args: Ask, quiet: bool) -> Result<ExitCode,
         let request = DispatchRequest {
             prompt,
             plugin: args.plugin,
+            fallback: match (args.fallback, args.no_fallback) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
+            ignore_breaker: false,
             options,
             environment: Environment::of_this_process(),
             attended: questions.is_some(),

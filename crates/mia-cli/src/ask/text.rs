@@ -71,7 +71,13 @@ impl TextOutput {
     /// Shows an event. An error means that stdout can't be written.
     pub(super) fn event(&mut self, event: Event) -> io::Result<()> {
         match event.body {
-            EventBody::Attempt { plugin, .. } => self.doing = Some((plugin, Instant::now())),
+            EventBody::Attempt { plugin, index } => {
+                // What another plugin says is an answer of its own.
+                if index > 0 && self.unfinished {
+                    self.text("\n")?;
+                }
+                self.doing = Some((plugin, Instant::now()));
+            }
             EventBody::Token { text, parent_id: None, .. } => self.text(&text)?,
             EventBody::Thought { parent_id: None, .. } if !self.thinks() => {
                 self.doing = Some((THINKING.to_owned(), Instant::now()));

@@ -200,3 +200,24 @@ fn no_daemon_is_accepted() {
     let (person, _claude) = person_with_claude();
     person.run(&["ask", "--no-daemon", "x"]).code(0);
 }
+
+#[test]
+fn m_034_an_agent_that_is_not_there_is_passed_over_unless_it_was_named() {
+    let person = Person::new();
+    person.configure(
+        "active_plugin: claude-code\nfallback: { plugins: [guide] }\nplugins: { claude-code: { binary: /no/claude } }\n",
+    );
+    let ran = person.run(&["ask", "help"]).code(0);
+    assert!(ran.out.contains("guide"), "{ran:?}");
+    assert!(
+        ran.err.contains("claude-code failed") && ran.err.contains("guide is asked"),
+        "{ran:?}"
+    );
+    for alone in [&["ask", "-p", "claude-code", "help"][..], &["ask", "--no-fallback", "help"]] {
+        let ran = person.run(alone).code(3);
+        assert_eq!(ran.out, "");
+        assert!(ran.err.contains("/no/claude does not exist"), "{ran:?}");
+    }
+    let ran = person.run(&["ask", "-p", "claude-code", "--fallback", "help"]).code(0);
+    assert!(ran.out.contains("guide"), "{ran:?}");
+}

@@ -77,6 +77,12 @@ impl Puppet {
             warnings: Vec::new(),
         };
         for line in dispatch.prompt.lines() {
+            // A line may be for one puppet only: `NAME: step`.
+            let line = match line.split_once(": ") {
+                Some((name, rest)) if name == self.name => rest,
+                Some(_) => continue,
+                None => line,
+            };
             let (step, rest) = line.split_once(' ').unwrap_or((line, ""));
             match step {
                 "say" => {
@@ -136,6 +142,21 @@ impl Puppet {
                 }
                 "notice" => {
                     let _ = events.send(EventBody::notice(NoticeKind::Warning, rest)).await;
+                }
+                "work" => events.sign_of_work(),
+                "model" => {
+                    let said = dispatch.options.model.clone().unwrap_or_else(|| "its own".into());
+                    result.content.push_str(&said);
+                    let _ = events.send(EventBody::token(said)).await;
+                }
+                "break" => {
+                    let error = PluginError::new(ErrorCode::ProviderError, "whatever", rest)
+                        .with_cause(Cause::Server)
+                        .with_hint("wait");
+                    return Err(error);
+                }
+                "overflow" => {
+                    return Err(PluginError::new(ErrorCode::BufferOverflow, "whatever", rest));
                 }
                 "fail" => {
                     return Err(PluginError::new(ErrorCode::ProviderError, "whatever", rest));
@@ -218,9 +239,22 @@ pub struct House {
 
 pub async fn house(folder: &TempDir, config: Config, options: OpenOptions) -> House {
     let puppet = Puppet::new("puppet");
+    let core = core_of(folder, config, options, std::slice::from_ref(&puppet)).await;
+    House { core, puppet }
+}
+
+/// A core with these puppets.
+pub async fn core_of(
+    folder: &TempDir,
+    config: Config,
+    options: OpenOptions,
+    puppets: &[Puppet],
+) -> Core {
     let mut registry = Registry::new();
-    registry.register("puppet", puppet.clone()).unwrap();
-    let core = Core::open(CoreSetup {
+    for puppet in puppets {
+        registry.register(puppet.name, puppet.clone()).unwrap();
+    }
+    Core::open(CoreSetup {
         registry,
         config,
         store: Store::open(folder.path().join("mia.db"), options).await.unwrap(),
@@ -229,8 +263,7 @@ pub async fn house(folder: &TempDir, config: Config, options: OpenOptions) -> Ho
         installed_agents: None,
     })
     .await
-    .unwrap();
-    House { core, puppet }
+    .unwrap()
 }
 
 pub async fn simple_house(folder: &TempDir) -> House {
@@ -241,6 +274,8 @@ pub fn request(conversation: &str, prompt: &str) -> DispatchRequest {
     DispatchRequest {
         prompt: prompt.into(),
         plugin: Some("puppet".into()),
+        fallback: None,
+        ignore_breaker: false,
         options: DispatchOptions::new(
             TaskId::generate(),
             conversation.parse().unwrap(),

@@ -129,6 +129,9 @@ impl<'a, A: CliAdapter> Life<'a, A> {
     pub(super) fn hand_on(&mut self) {
         self.stdin.push(&self.out.take_stdin());
         self.pending.extend(self.out.take_events());
+        if self.out.is_visible() {
+            self.start.events.sign_of_work();
+        }
         for question in self.out.take_questions() {
             // An agent that has said its last word or is being ended gets no answers.
             if self.stage == Stage::Running {
