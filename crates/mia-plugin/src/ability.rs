@@ -28,6 +28,8 @@ pub enum Ability {
     Cost,
     /// It goes on with a conversation whose last turn was aborted.
     ResumeAfterAbort,
+    /// It asks again when the provider's stream is cut.
+    Reconnects,
     /// It gives up on a provider that fails within 20 seconds.
     GivesUp,
     /// It tells when it asks the provider again.
@@ -36,7 +38,7 @@ pub enum Ability {
 
 impl Ability {
     /// All of them, in the order in which people are told.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Deltas,
         Self::Thoughts,
         Self::OpenTools,
@@ -48,6 +50,7 @@ impl Ability {
         Self::Usage,
         Self::Cost,
         Self::ResumeAfterAbort,
+        Self::Reconnects,
         Self::GivesUp,
         Self::RetryNotices,
     ];
@@ -67,6 +70,7 @@ impl Ability {
             Self::Usage => "tokens",
             Self::Cost => "cost",
             Self::ResumeAfterAbort => "goes on after an abort",
+            Self::Reconnects => "asks again after a cut stream",
             Self::GivesUp => "gives up on a failing provider",
             Self::RetryNotices => "tells that it tries again",
         }

@@ -41,6 +41,15 @@ pub fn claude() -> Vec<Transcript> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/claude"))
 }
 
+/// All recordings of Gemini CLI, by case.
+///
+/// # Panics
+/// When they can't be read.
+#[must_use]
+pub fn gemini() -> Vec<Transcript> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/gemini"))
+}
+
 fn read(folder: &Path) -> Vec<Transcript> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

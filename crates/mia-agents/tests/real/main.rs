@@ -4,5 +4,6 @@
 
 mod cases;
 mod claude_code;
+mod gemini;
 mod matrix;
 mod world;

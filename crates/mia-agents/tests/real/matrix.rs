@@ -19,7 +19,7 @@ macro_rules! cases {
             "an error that passes is no error" [RetryNotices] errors::m_026_an_error_that_passes_is_no_error;
             "without a key it says what to do" errors::m_026_without_a_key_it_says_what_to_do;
             "a provider that never answers: the time limit ends it" errors::m_026_a_provider_that_never_answers_is_ended_by_the_limit;
-            "a stream that is cut once: its text once" errors::m_026_a_stream_that_is_cut_once_says_its_text_once;
+            "a stream that is cut once: its text once" [Reconnects] errors::m_026_a_stream_that_is_cut_once_says_its_text_once;
             "a stream that is always cut: one error, its text once" [GivesUp] errors::m_026_a_stream_that_is_always_cut_is_one_error;
             "an abort in mid-stream: nothing left, and the session goes on" [ResumeAfterAbort] ending::m_024_an_abort_in_mid_stream;
             "an abort in mid-tool: nothing left, and the session goes on" [ResumeAfterAbort] ending::m_024_an_abort_in_mid_tool;
@@ -65,4 +65,9 @@ macro_rules! run {
 mod claude_code {
     use super::*;
     cases!(mia_agents::ClaudeCode);
+}
+
+mod gemini {
+    use super::*;
+    cases!(mia_agents::Gemini);
 }

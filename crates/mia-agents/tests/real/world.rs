@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use mia_agents::ClaudeCode;
+use mia_agents::{ClaudeCode, Gemini};
 use mia_api::{
     ConversationId, DispatchOptions, DispatchResult, EventBody, NoticeKind, OptionKind,
     PermissionRequest, PermissionResolution, PluginContext, PluginError, ResolvedBy, TaskId,
@@ -32,12 +32,22 @@ pub(crate) trait Real: CliAdapter + Default + std::fmt::Debug {
     const VERSION: &'static str;
     /// A model that it takes besides its default one.
     const OTHER_MODEL: &'static str;
+    /// The oddest name of a folder that its tools work in.
+    const ODD_FOLDER: &'static str = "a b ü 漢 'q\"";
 }
 
 impl Real for ClaudeCode {
     const AGENT: RealAgent = RealAgent::ClaudeCode;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "claude-chosen";
+}
+
+impl Real for Gemini {
+    const AGENT: RealAgent = RealAgent::Gemini;
+    const VERSION: &'static str = Self::VERSION;
+    const OTHER_MODEL: &'static str = "gemini-2.5-pro";
+    // Its tools refuse paths with a double quote in them.
+    const ODD_FOLDER: &'static str = "a b ü 漢 'q";
 }
 
 /// A plugin, its model and its home.

@@ -120,6 +120,8 @@ pub struct Profile {
     pub program: String,
     /// Arguments that make it tell its version.
     pub version_args: Vec<String>,
+    /// Variables that it is asked for its version with.
+    pub version_env: Vec<(OsString, OsString)>,
     /// How a person installs it, as one command or sentence.
     pub install: String,
     /// Variables that it reads and that it is given whatever they look like: exact names, or
@@ -140,6 +142,7 @@ impl Default for Profile {
         Self {
             program: String::new(),
             version_args: vec!["--version".to_owned()],
+            version_env: Vec::new(),
             install: String::new(),
             env: Vec::new(),
             session_needs_cwd: false,

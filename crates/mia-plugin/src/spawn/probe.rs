@@ -23,7 +23,8 @@ const MOST: usize = 4096;
 /// Asks the program for its version. Answers within 5 s; nothing of it lives on.
 pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> Probe {
     let environment = &ready.services.environment;
-    let composed = environment::compose(environment, &profile.env, &ready.config, &[], &[].into());
+    let own = &profile.version_env;
+    let composed = environment::compose(environment, &profile.env, &ready.config, own, &[].into());
     let spec = SpawnSpec {
         program: found.path.clone(),
         args: profile.version_args.iter().map(Into::into).collect(),

@@ -43,7 +43,7 @@ pub(crate) async fn m_011_a_prompt_of_1_000_000_bytes<A: Real>(world: World<A>) 
 }
 
 pub(crate) async fn m_026_a_folder_with_blanks_and_unicode<A: Real>(world: World<A>) {
-    let folder = world.home.work().join("a b ü 漢 'q\"");
+    let folder = world.home.work().join(A::ODD_FOLDER);
     std::fs::create_dir(&folder).unwrap();
     let mut dispatch = world.dispatch("TOOL bash pwd > seen.txt\nTOOL write made.txt x\nSAY seen");
     dispatch.options.permissions = Some(mia_api::PermissionPolicy::Full);
