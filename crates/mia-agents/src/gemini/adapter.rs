@@ -75,10 +75,11 @@ impl CliAdapter for Gemini {
                      where the stream ends without a reason",
                 ),
                 Lack::new(
-                    Ability::RetryNotices,
-                    "nothing tells that it asks a failing provider again, which it does for about \
-                     4 minutes unless `general.maxAttempts` in its settings is less than 10",
+                    Ability::GivesUp,
+                    "it asks a failing provider again for about 4 minutes, unless \
+                     `general.maxAttempts` in its settings is less than 10; a time limit ends it",
                 ),
+                Lack::new(Ability::RetryNotices, "nothing tells that it does"),
             ],
             ..Profile::default()
         }

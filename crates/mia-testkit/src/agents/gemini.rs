@@ -10,12 +10,11 @@ pub(super) fn program() -> Option<PathBuf> {
 }
 
 pub(super) fn setup(url: &str) -> Setup {
-    // By default it asks a provider that fails ten times, over 4 minutes.
     // Without the chosen way to log in, another address alone selects one that it refuses headless.
     let settings = r#"{
   "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
   "privacy": { "usageStatisticsEnabled": false },
-  "general": { "enableAutoUpdate": false, "maxAttempts": 2 },
+  "general": { "enableAutoUpdate": false },
   "model": { "name": "gemini-2.5-flash" }
 }
 "#;
