@@ -52,6 +52,15 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// What was asked, and what came of it
     Log(LogArgs),
+    /// Look whether everything that Mia needs is there and works
+    ///
+    /// Changes nothing. Exit status 1 when something keeps Mia, or the agent that is asked, from
+    /// working.
+    Doctor {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -139,6 +148,44 @@ pub(crate) enum PluginAction {
     Switch {
         /// The agent
         name: String,
+    },
+    /// Install an agent from npm into Mia's own folder
+    #[command(disable_version_flag = true)]
+    Install {
+        /// The agent, or AGENT@VERSION
+        name: String,
+        /// Another version than the one that this Mia was made for; a tag such as latest, too
+        #[arg(long, value_name = "VERSION")]
+        version: Option<String>,
+        /// Give up after this long
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "15m")]
+        timeout: Duration,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring agents that Mia installed to the version that it was made for
+    #[command(disable_version_flag = true)]
+    Upgrade {
+        /// The agents [default: all that Mia installed]
+        names: Vec<String>,
+        /// Another version; a tag such as latest, too
+        #[arg(long, value_name = "VERSION", requires = "names")]
+        version: Option<String>,
+        /// Give up after this long, for each
+        #[arg(long, value_name = "TIME", value_parser = duration, default_value = "15m")]
+        timeout: Duration,
+        /// As JSON: one array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an agent that Mia installed
+    Uninstall {
+        /// The agent
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Ask an agent for one word, to see that it works (costs a few tokens)
     Test {

@@ -42,6 +42,11 @@ impl Failure {
         Self::new(message, Exit::Environment)
     }
 
+    /// A signal asked for the end.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(message, Exit::Interrupted)
+    }
+
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -79,6 +84,12 @@ impl Failure {
         }
         text.push('\n');
         write(&text);
+    }
+
+    /// What happened, without what to do: for a list of things that don't work.
+    pub(crate) fn in_short(&self) -> String {
+        let mistakes = self.mistakes.as_ref().map(|m| format!(":\n{m}")).unwrap_or_default();
+        format!("{}{mistakes}", self.message)
     }
 
     pub(crate) fn exit(&self) -> Exit {

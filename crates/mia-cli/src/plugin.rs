@@ -16,6 +16,7 @@ use crate::args::PluginAction;
 use crate::client::{Client, PluginStatus};
 use crate::exit::Exit;
 use crate::failure::{Failure, describe};
+use crate::install;
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
 use crate::setup;
@@ -27,7 +28,11 @@ use crate::time::took;
 /// How long a test may take.
 const TEST: Duration = Duration::from_secs(120);
 
-pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, Failure> {
+pub(crate) fn run(
+    program: &Program,
+    action: PluginAction,
+    quiet: bool,
+) -> Result<ExitCode, Failure> {
     match action {
         PluginAction::Switch { name } => switch(program, &name),
         PluginAction::List { json } => block_on(async {
@@ -43,6 +48,13 @@ pub(crate) fn run(program: &Program, action: PluginAction) -> Result<ExitCode, F
             let found = found?;
             if json { print_json(&found) } else { print(info(&found).as_bytes()) }
         }),
+        PluginAction::Install { name, version, timeout, json } => {
+            install::install(program, &name, version, &install::Manner { timeout, json, quiet })
+        }
+        PluginAction::Upgrade { names, version, timeout, json } => {
+            install::upgrade(program, &names, version, &install::Manner { timeout, json, quiet })
+        }
+        PluginAction::Uninstall { name, json } => install::uninstall(program, &name, json, quiet),
         PluginAction::Test { name, json } => block_on(async {
             let client = setup::client(program).await?;
             let outcome = test(&client, name).await;
@@ -63,7 +75,10 @@ fn list(plugins: &[PluginStatus]) -> String {
                 (true, false) => "missing",
             };
             let about = match (&plugin.agent_version, &plugin.hint, &plugin.problem) {
-                (Some(version), _, None) => version.clone(),
+                (Some(version), _, None) => match plugin.found_by {
+                    Some(by @ "installed by mia") => format!("{version}, {by}"),
+                    _ => version.clone(),
+                },
                 (_, Some(hint), Some(_)) => hint.clone(),
                 (_, None, Some(problem)) => problem.clone(),
                 (None, _, None) => String::new(),

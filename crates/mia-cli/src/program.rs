@@ -8,7 +8,7 @@ use mia_core::{Registry, RegistryError};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
-use crate::{ask, config, log, manual, plugin};
+use crate::{ask, config, doctor, log, manual, plugin};
 
 /// Registers plugins of one's own.
 type Register = Box<dyn Fn(&mut Registry) -> Result<(), RegistryError>>;
@@ -70,9 +70,10 @@ pub fn run(program: Program) -> ExitCode {
     let quiet = cli.quiet;
     let outcome = match cli.command {
         Command::Ask(args) => ask::run(&program, *args, quiet),
-        Command::Plugin(args) => plugin::run(&program, args.action),
+        Command::Plugin(args) => plugin::run(&program, args.action, quiet),
         Command::Config(args) => config::run(&program, args.action),
         Command::Log(args) => log::run(&args),
+        Command::Doctor { json } => doctor::run(&program, json),
         Command::Completions { shell } => manual::completions(program.name, shell),
         Command::Man { command } => manual::man(program.name, command.as_deref()),
     };

@@ -1,11 +1,12 @@
 //! Finding the user's files and opening what a command needs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use mia_config::{Config, Loaded, Paths, Surroundings};
-use mia_core::{Core, CoreSetup};
+use mia_core::{Core, CoreSetup, NoRecord, Plugins};
 use mia_host::{Supervisor, SupervisorProgram};
-use mia_plugin::Environment;
+use mia_plugin::{Environment, Services};
 use mia_store::{Access, OpenOptions, Store};
 
 use crate::client::Client;
@@ -55,6 +56,30 @@ pub(crate) async fn client(program: &Program) -> Result<Client, Failure> {
     })
     .await?;
     Ok(Client::in_process(core))
+}
+
+/// The plugins without a store: to look at agents, and to install them.
+pub(crate) struct Ground {
+    pub(crate) paths: Paths,
+    pub(crate) plugins: Plugins,
+    pub(crate) supervisor: Supervisor,
+    pub(crate) environment: Environment,
+}
+
+/// The plugins, initialized. Nothing is created, and nothing needs to be there.
+pub(crate) async fn ground(program: &Program) -> Result<Ground, Failure> {
+    let paths = paths()?;
+    let loaded = config(&paths)?;
+    let supervisor = Supervisor::new(SupervisorProgram::default());
+    let environment = Environment::of_this_process();
+    let services = Services {
+        supervisor: supervisor.clone(),
+        sessions: Arc::new(NoRecord),
+        environment: environment.clone(),
+        installed_agents: Some(paths.agents_dir.clone()),
+    };
+    let plugins = Plugins::initialize(program.registry()?, loaded.config, services).await;
+    Ok(Ground { paths, plugins, supervisor, environment })
 }
 
 /// The working directory, absolute; symbolic links in it stay.

@@ -34,7 +34,15 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// What stderr of this process can do. `NO_COLOR` and `TERM=dumb` are heeded.
     pub(crate) fn of_stderr() -> Self {
-        let there = io::stderr().is_terminal();
+        Self::of(io::stderr().is_terminal())
+    }
+
+    /// The same of stdout.
+    pub(crate) fn of_stdout() -> Self {
+        Self::of(io::stdout().is_terminal())
+    }
+
+    fn of(there: bool) -> Self {
         let term = std::env::var_os("TERM").filter(|term| !term.is_empty());
         let moves = there && term.is_some_and(|term| term != OsStr::new("dumb"));
         let colours = moves && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

@@ -1,12 +1,12 @@
 //! The core: what every door of Mia opens on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mia_api::{ConversationId, ErrorCode, PluginError, TaskId};
+use mia_api::{ConversationId, TaskId};
 use mia_config::Config;
 use mia_host::Supervisor;
 use mia_plugin::{CodingPlugin, Environment, Probe, Services};
@@ -16,15 +16,9 @@ use tokio::time::Instant;
 
 use crate::breaker::Breaker;
 use crate::broker::PermissionBroker;
+use crate::plugins::{NoPlugin, Plugins};
 use crate::registry::{Registry, RegistryError};
 use crate::sessions::StoredSessions;
-use crate::settings::plugin_config;
-
-/// The order in which an agent is looked for when none is chosen.
-const PREFERENCE: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "qwen"];
-
-/// How long a plugin may take to get ready, or to tell of its agent.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why the core could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -58,10 +52,7 @@ pub struct Core {
 }
 
 pub(crate) struct Shared {
-    pub(crate) registry: Registry,
-    /// Plugins that refused to be initialized.
-    refusing: BTreeMap<String, PluginError>,
-    pub(crate) config: Config,
+    pub(crate) plugins: Plugins,
     pub(crate) store: Store,
     pub(crate) owner: Owner,
     pub(crate) broker: PermissionBroker,
@@ -74,23 +65,6 @@ impl fmt::Debug for Core {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Core").finish_non_exhaustive()
     }
-}
-
-/// Why there is no plugin to ask.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum NoPlugin {
-    /// The chosen one can't be used.
-    #[error(transparent)]
-    Registry(#[from] RegistryError),
-    /// It refuses its configuration.
-    #[error("the plugin {} can't be used: {}", .0.plugin_name, .0.message)]
-    Refuses(Box<PluginError>),
-    /// None was chosen and no agent is installed.
-    #[error("no coding agent is installed")]
-    NoneInstalled {
-        /// Each agent that was looked for, with how to install it.
-        known: Vec<(String, String)>,
-    },
 }
 
 impl Core {
@@ -111,25 +85,9 @@ impl Core {
             environment,
             installed_agents,
         };
-        let mut refusing = BTreeMap::new();
-        for (name, plugin) in registry.iter() {
-            let config = plugin_config(&config, name);
-            if !config.enabled {
-                continue;
-            }
-            // One that can't be used must not take the others with it.
-            let ready = tokio::time::timeout(PATIENCE, plugin.initialize(config, services.clone()));
-            let refused = match ready.await {
-                Ok(Ok(())) => continue,
-                Ok(Err(error)) => error,
-                Err(_) => PluginError::new(ErrorCode::Unknown, name, "it did not get ready in 5 s"),
-            };
-            refusing.insert(name.to_owned(), refused);
-        }
+        let plugins = Plugins::initialize(registry, config, services).await;
         let shared = Shared {
-            registry,
-            refusing,
-            config,
+            plugins,
             store,
             owner,
             broker: PermissionBroker::default(),
@@ -143,13 +101,13 @@ impl Core {
     /// The plugins.
     #[must_use]
     pub fn registry(&self) -> &Registry {
-        &self.shared.registry
+        self.shared.plugins.registry()
     }
 
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
-        &self.shared.config
+        self.shared.plugins.config()
     }
 
     /// The record.
@@ -174,83 +132,7 @@ impl Core {
         environment: &Environment,
         cwd: &Path,
     ) -> Result<&Arc<dyn CodingPlugin>, NoPlugin> {
-        let registry = &self.shared.registry;
-        if let Some(name) = named.or(self.shared.config.active_plugin.as_deref()) {
-            let plugin = registry.get(name)?;
-            if !self.is_enabled(name) {
-                let enabled =
-                    registry.names().filter(|n| self.is_enabled(n)).map(str::to_owned).collect();
-                return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
-            }
-            return match self.shared.refusing.get(name) {
-                Some(error) => Err(NoPlugin::Refuses(Box::new(error.clone()))),
-                None => Ok(plugin),
-            };
-        }
-        let own = registry.names().filter(|name| !PREFERENCE.contains(name));
-        let mut known = Vec::new();
-        for name in PREFERENCE.into_iter().chain(own) {
-            let usable = self.is_enabled(name) && !self.shared.refusing.contains_key(name);
-            let Some(plugin) = registry.get(name).ok().filter(|_| usable) else { continue };
-            match plugin.locate(environment, cwd) {
-                Ok(Some(_)) => return Ok(plugin),
-                // Without a program of its own it is asked only when it is named.
-                Ok(None) => {}
-                Err(error) => known.push((name.to_owned(), error.hint.unwrap_or(error.message))),
-            }
-        }
-        Err(NoPlugin::NoneInstalled { known })
-    }
-
-    /// The plugins to ask, in order: the one that [`Core::choose`] gives and, where it was not
-    /// named or `fallback` asks for it, those of `fallback.plugins` in the configuration, less
-    /// unknown and disabled ones (M-31).
-    ///
-    /// # Errors
-    /// When there is none at all.
-    pub(crate) fn candidates(
-        &self,
-        named: Option<&str>,
-        fallback: Option<bool>,
-        environment: &Environment,
-        cwd: &Path,
-    ) -> Result<Vec<Candidate>, NoPlugin> {
-        let mut candidates = Vec::new();
-        let first = self.choose(named, environment, cwd);
-        let mut taken: Vec<String> = Vec::new();
-        match &first {
-            Ok(plugin) => {
-                taken.push(plugin.name().to_owned());
-                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
-            }
-            // It can be told with the others that fail.
-            Err(NoPlugin::Refuses(error)) => {
-                taken.push(error.plugin_name.clone());
-                if let Ok(plugin) = self.shared.registry.get(&error.plugin_name) {
-                    let (plugin, refuses) = (Arc::clone(plugin), Some(error.clone()));
-                    candidates.push(Candidate { plugin, refuses });
-                }
-            }
-            Err(_) => {}
-        }
-        if fallback.unwrap_or(named.is_none()) {
-            for name in &self.shared.config.fallback.plugins {
-                let usable = self.is_enabled(name)
-                    && !self.shared.refusing.contains_key(name)
-                    && !taken.contains(name);
-                let Some(plugin) = self.shared.registry.get(name).ok().filter(|_| usable) else {
-                    continue;
-                };
-                taken.push(name.clone());
-                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
-            }
-        }
-        match first {
-            Err(error) if candidates.iter().all(|candidate| candidate.refuses.is_some()) => {
-                Err(error)
-            }
-            _ => Ok(candidates),
-        }
+        self.shared.plugins.choose(named, environment, cwd)
     }
 
     /// How long a plugin is left alone after failures in a row; none while it is asked (M-36).
@@ -264,25 +146,13 @@ impl Core {
     /// # Errors
     /// When there is no such plugin.
     pub async fn probe(&self, name: &str) -> Result<Probe, RegistryError> {
-        let plugin = self.shared.registry.get(name)?;
-        if !self.is_enabled(name) {
-            return Ok(Probe::default());
-        }
-        if let Some(error) = self.shared.refusing.get(name) {
-            let problem = Some(error.message.clone());
-            return Ok(Probe { problem, hint: error.hint.clone(), ..Probe::default() });
-        }
-        let probe = tokio::time::timeout(PATIENCE, plugin.probe()).await;
-        Ok(probe.unwrap_or_else(|_| Probe {
-            problem: Some("it did not tell of itself in 5 s".to_owned()),
-            ..Probe::default()
-        }))
+        self.shared.plugins.probe(name).await
     }
 
     /// True unless the configuration disables the plugin.
     #[must_use]
     pub fn is_enabled(&self, name: &str) -> bool {
-        self.shared.config.plugin(name).enabled
+        self.shared.plugins.is_enabled(name)
     }
 
     /// The conversation that was used last in that folder.
@@ -309,14 +179,6 @@ impl Core {
         self.shared.supervisor.shutdown().await;
         self.shared.store.close().await;
     }
-}
-
-/// A plugin that may be asked.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub(crate) plugin: Arc<dyn CodingPlugin>,
-    /// Why it refuses its configuration.
-    pub(crate) refuses: Option<Box<PluginError>>,
 }
 
 impl Shared {

@@ -8,7 +8,8 @@ use mia_plugin::{Dispatch, Environment};
 use mia_store::{Accepted, NewTask, StoreError};
 use tokio::sync::watch;
 
-use crate::core::{Candidate, Core, NoPlugin, Shared};
+use crate::core::{Core, Shared};
+use crate::plugins::{Candidate, NoPlugin};
 use crate::recorder::Recorder;
 use crate::task::Task;
 use crate::track::Track;
@@ -116,7 +117,12 @@ impl Core {
         }
         check_directory(&options.working_directory)?;
         let (environment, cwd) = (&request.environment, &options.working_directory);
-        let candidates = self.candidates(plugin.as_deref(), request.fallback, environment, cwd)?;
+        let candidates = self.shared.plugins.candidates(
+            plugin.as_deref(),
+            request.fallback,
+            environment,
+            cwd,
+        )?;
         let shared = Arc::clone(&self.shared);
         // A task of its own: what was accepted is answered, even if nobody waits for this any more.
         let accepted = tokio::spawn(accept(shared, candidates, request));
@@ -139,7 +145,7 @@ async fn accept(
         plugin: candidates.first().map(|candidate| candidate.plugin.name().to_owned()),
         model: options.model.clone(),
         cwd: options.working_directory.clone(),
-        queue_limit: Some(u64::from(shared.config.limits.queue)),
+        queue_limit: Some(u64::from(shared.plugins.config().limits.queue)),
     };
     let (queue_place, earlier_turns) = match shared.store.accept(&new, &shared.owner).await? {
         Accepted::New { queue_place, earlier_turns, .. } => (queue_place, earlier_turns),

@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::breaker::Bearing;
-use crate::core::{Candidate, Shared};
+use crate::core::Shared;
 use crate::fallback::{Next, after};
+use crate::plugins::Candidate;
 use crate::track::Track;
 
 /// How often and how long the end of a task is tried to be put on record.
@@ -149,7 +150,8 @@ impl Task {
             };
             let next = match candidates.get(index + 1) {
                 Some(next) => {
-                    let then = after(&error, visible, self.shared.config.fallback.after_output);
+                    let then =
+                        after(&error, visible, self.shared.plugins.config().fallback.after_output);
                     Some(next.plugin.name()).filter(|_| then != Next::Stop).map(|n| (n, then))
                 }
                 None => None,
@@ -273,7 +275,7 @@ impl Task {
 
     /// What it costs by the configured prices, in US dollars; unknown when one is missing.
     fn price(&self, result: &DispatchResult) -> Option<f64> {
-        let price = self.shared.config.prices.get(result.model.as_ref()?)?;
+        let price = self.shared.plugins.config().prices.get(result.model.as_ref()?)?;
         let usage = result.usage.as_ref()?;
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let cost = |tokens: u64, per_million: Option<f64>| match (tokens, per_million) {

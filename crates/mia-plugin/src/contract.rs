@@ -14,9 +14,12 @@ use mia_api::{
 use mia_host::Supervisor;
 
 use crate::ability::Lack;
+use crate::login::SignIn;
+use crate::package::Package;
 use crate::permissions::Permissions;
 use crate::sessions::Sessions;
 use crate::sink::EventSink;
+use crate::spawn::environment;
 
 /// An adapter to one kind of agent.
 ///
@@ -82,6 +85,29 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
 
     /// What is known of the agent on this machine. Answers within 5 s.
     fn probe(&self) -> BoxFuture<'_, Probe>;
+
+    /// Asks that very program for its version, as [`probe`](CodingPlugin::probe) asks the one that
+    /// is run, within that time. For `mia plugin install`, before a program becomes that one.
+    fn probe_program<'a>(&'a self, _program: &'a Path, _limit: Duration) -> BoxFuture<'a, Probe> {
+        self.probe()
+    }
+
+    /// The package that `mia plugin install` installs; none for a plugin whose agent it can't
+    /// install, or that has none.
+    fn package(&self) -> Option<Package> {
+        None
+    }
+
+    /// Whether somebody with this environment has signed in to the agent, as far as that can be
+    /// seen without asking it; none where nobody needs to. Quick: a few small files are read.
+    fn sign_in(&self, _environment: &Environment) -> Option<SignIn> {
+        None
+    }
+
+    /// The names of the variables that are kept from the agent, for they look like secrets (M-13).
+    fn withheld(&self, _environment: &Environment) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The agent's session of a conversation, the one used last where there are several. None for
     /// a plugin without sessions.
@@ -270,6 +296,13 @@ impl Environment {
     #[must_use]
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.0.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
+    /// What another program than an agent gets of it: everything but names that look like secrets
+    /// and marks of ours, and whatever these names ask for, exact or prefixes that end in `*`.
+    #[must_use]
+    pub fn without_secrets(&self, wanted: &[String]) -> Vec<(OsString, OsString)> {
+        environment::compose(self, wanted, &PluginConfig::new(""), &[], &BTreeMap::new()).variables
     }
 
     /// All variables, sorted by name.

@@ -19,6 +19,7 @@ mod connection;
 mod conversation;
 mod ending;
 mod error;
+mod health;
 mod history;
 mod migration;
 mod open;

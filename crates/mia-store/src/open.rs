@@ -25,6 +25,9 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 pub enum Access {
     /// Only to read. Nothing is created, migrated or changed; works in a read-only folder.
     Read,
+    /// As `Read`, and no file is made beside it either, where nobody has it open. Somebody who opens
+    /// it meanwhile is not seen: when it seems damaged then, look again.
+    Look,
     /// To read and write; the file is created when missing.
     #[default]
     Write,
@@ -79,7 +82,7 @@ impl Store {
         let path = std::path::absolute(given).map_err(|e| StoreError::from_io(given, e))?;
         match options.access {
             Access::Write => Self::open_to_write(path, options).await,
-            Access::Read => Self::open_to_read(path, options).await,
+            Access::Read | Access::Look => Self::open_to_read(path, options).await,
         }
     }
 
@@ -102,7 +105,9 @@ impl Store {
 
     async fn open_to_read(path: PathBuf, options: OpenOptions) -> Result<Self, StoreError> {
         check_file(&path)?;
-        let reading = base(&path, &options).read_only(true);
+        // Who reads a database with a WAL makes the files that belong to it, and leaves them.
+        let alone = options.access == Access::Look && !is_open(&path);
+        let reading = base(&path, &options).read_only(true).immutable(alone);
         let mut readers = pool(reading.clone());
         let version = match read_version(&path, &readers).await {
             // A read-only folder where nobody can make the shared memory of the WAL. With nothing in
@@ -238,7 +243,17 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
 
 /// True when the write-ahead log has no content.
 fn wal_is_empty(path: &Path) -> bool {
-    let mut wal = path.as_os_str().to_owned();
-    wal.push("-wal");
-    fs::metadata(wal).map_or(true, |about| about.len() == 0)
+    fs::metadata(beside(path, "-wal")).map_or(true, |about| about.len() == 0)
+}
+
+/// True when somebody has it open, or had it when he was killed: the last one who closes it takes
+/// these files away.
+fn is_open(path: &Path) -> bool {
+    ["-wal", "-shm", "-journal"].iter().any(|end| beside(path, end).exists())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }

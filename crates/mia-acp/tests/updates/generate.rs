@@ -181,6 +181,7 @@ fn error() -> BoxedStrategy<PluginError> {
                     retry_after_ms,
                     hint,
                     partial,
+                    attempts: Vec::new(),
                 }
             },
         )

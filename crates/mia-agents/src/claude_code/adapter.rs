@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use mia_api::{
     Cause, ErrorCode, NoticeKind, PermissionPolicy, PermissionResolution, PluginError, ToolStatus,
 };
-use mia_plugin::{Call, CliAdapter, Exit, Interrupt, Launch, Noise, Out, Profile};
+use mia_plugin::{
+    Call, CliAdapter, Exit, Interrupt, Launch, Login, LoginFile, Noise, Out, Package, Profile,
+};
 use serde_json::json;
 
 use super::asking::{Asked, respond};
@@ -35,6 +37,45 @@ impl ClaudeCode {
     pub const NAME: &'static str = "claude-code";
 }
 
+/// The package's own script copies the native program of another package over a stub, and would be
+/// run by node; the program is run where it lies instead. The package asks for node 22, and its
+/// program for none.
+fn package() -> Package {
+    Package::new("@anthropic-ai/claude-code", "2.1.332")
+        .program("@anthropic-ai/claude-code-linux-{cpu}/claude")
+        .program("@anthropic-ai/claude-code-linux-{cpu}-musl/claude")
+}
+
+fn login() -> Login {
+    let variables = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        // The keys are then those of the cloud.
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+        "CLAUDE_CODE_USE_FOUNDRY",
+    ];
+    Login {
+        variables: variables.map(str::to_owned).to_vec(),
+        files: vec![
+            // By `/login` with a subscription, where there is no keychain.
+            LoginFile::new(".claude", ".credentials.json")
+                .or_below("CLAUDE_CONFIG_DIR")
+                .with_member("claudeAiOauth"),
+            // By `/login` with an account that pays by token.
+            LoginFile::new("", ".claude.json")
+                .or_below("CLAUDE_CONFIG_DIR")
+                .with_member("primaryApiKey"),
+            // A program that tells the key.
+            LoginFile::new(".claude", "settings.json")
+                .or_below("CLAUDE_CONFIG_DIR")
+                .with_member("apiKeyHelper"),
+        ],
+        hint: "run claude and type /login, or set ANTHROPIC_API_KEY".to_owned(),
+    }
+}
+
 impl CliAdapter for ClaudeCode {
     fn profile(&self) -> Profile {
         let env = [
@@ -55,6 +96,8 @@ impl CliAdapter for ClaudeCode {
         Profile {
             program: "claude".to_owned(),
             install: "npm install -g @anthropic-ai/claude-code".to_owned(),
+            package: Some(package()),
+            login: Some(login()),
             env: env.map(str::to_owned).to_vec(),
             // 2.1.332 resumes from anywhere; older ones only where the session began.
             session_needs_cwd: true,
@@ -182,7 +225,7 @@ impl CliAdapter for ClaudeCode {
             let message = "this version of claude does not know an option that mia needs";
             let error = out
                 .error(ErrorCode::SpawnFailure, Cause::NotExecutable, message)
-                .with_hint("update it with: npm install -g @anthropic-ai/claude-code@latest");
+                .with_hint("update it: mia plugin install claude-code, or as it was installed");
             out.fail(error);
         }
     }

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 
 use mia_api::{Cause, ErrorCode, NoticeKind, PermissionPolicy, PluginError};
-use mia_plugin::{Ability, Call, CliAdapter, Exit, Lack, Launch, Noise, Out, Profile};
+use mia_plugin::{
+    Ability, Call, CliAdapter, Exit, Lack, Launch, Login, LoginFile, Noise, Out, Package, Profile,
+};
 
 use super::ending::Ending;
 use super::exit;
@@ -55,6 +57,12 @@ impl CliAdapter for Gemini {
             // Asking it starts it twice, too, which may take longer than it has.
             version_env: vec![NO_RELAUNCH.map(OsString::from).into()],
             install: "npm install -g @google/gemini-cli".to_owned(),
+            package: Some(
+                Package::new("@google/gemini-cli", "0.61.0")
+                    .program("@google/gemini-cli/bundle/gemini.js")
+                    .node(20),
+            ),
+            login: Some(login()),
             env: env.map(str::to_owned).to_vec(),
             // Its sessions lie in a folder of the project.
             session_needs_cwd: true,
@@ -181,6 +189,24 @@ impl Gemini {
                  `--permissions edit` and `full` allow more",
             );
         }
+    }
+}
+
+/// What it signs in with. GEMINI_CLI_HOME stands for HOME.
+fn login() -> Login {
+    let variables = [
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "GOOGLE_GENAI_USE_VERTEXAI",
+        "GOOGLE_GENAI_USE_GCA",
+        "GEMINI_CLI_USE_COMPUTE_ADC",
+    ];
+    let files = ["oauth_creds.json", "gemini-credentials.json", ".env"];
+    let file = |name| LoginFile::new("", format!(".gemini/{name}")).or_below("GEMINI_CLI_HOME");
+    Login {
+        variables: variables.map(str::to_owned).to_vec(),
+        files: files.map(file).to_vec(),
+        hint: "run gemini and sign in, or set GEMINI_API_KEY".to_owned(),
     }
 }
 

@@ -9,7 +9,6 @@ mod prompt;
 mod question;
 mod relay;
 mod run;
-mod status;
 mod text;
 
 pub(crate) use run::run;

@@ -7,8 +7,8 @@ use mia_api::{
     DispatchResult, Event, EventBody, NoticeKind, PluginError, ToolCallInfo, ToolResultInfo,
 };
 
-use super::status::Status;
 use crate::failure::describe;
+use crate::status::Status;
 use crate::terminal::{Look, Terminal, clean_lines, columns, defused, width, write};
 use crate::time::took;
 

@@ -107,8 +107,8 @@ fn no_agent_is_status_3_with_all_that_helps() {
         ran.err,
         "error: no coding agent is installed
   Mia knows these agents:
-    claude-code   install it with: npm install -g @anthropic-ai/claude-code
-    gemini        install it with: npm install -g @google/gemini-cli
+    claude-code   install it with: mia plugin install claude-code
+    gemini        install it with: mia plugin install gemini
   To try Mia without an agent:
     mia ask --plugin guide \"what is this repository?\"\n"
     );

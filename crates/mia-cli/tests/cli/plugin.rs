@@ -96,7 +96,7 @@ fn a_test_that_fails_tells_why() {
     let ran = person.run(&["plugin", "test", "--json"]).code(1);
     let json: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(json["plugin_name"], "claude-code");
-    Person::new().run(&["plugin", "test", "claude-code"]).code(3).says(&["npm install"]);
+    Person::new().run(&["plugin", "test", "claude-code"]).code(3).says(&["mia plugin install"]);
 }
 
 #[test]

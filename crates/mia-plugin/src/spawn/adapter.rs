@@ -8,6 +8,8 @@ use mia_api::{Image, PermissionPolicy, PermissionResolution, PluginError};
 
 use super::out::Out;
 use crate::ability::Lack;
+use crate::login::Login;
+use crate::package::Package;
 use crate::sessions::SessionRecord;
 
 /// A CLI that prints one JSON object a line.
@@ -122,8 +124,13 @@ pub struct Profile {
     pub version_args: Vec<String>,
     /// Variables that it is asked for its version with.
     pub version_env: Vec<(OsString, OsString)>,
-    /// How a person installs it, as one command or sentence.
+    /// How a person installs it, as one command or sentence; where there is a `package`, people are
+    /// told to let Mia install that instead.
     pub install: String,
+    /// The package that `mia plugin install` installs; none where it can't.
+    pub package: Option<Package>,
+    /// Where it finds what it signs in with; none for one that needs no login.
+    pub login: Option<Login>,
     /// Variables that it reads and that it is given whatever they look like: exact names, or
     /// prefixes that end in `*` (M-13).
     pub env: Vec<String>,
@@ -144,6 +151,8 @@ impl Default for Profile {
             version_args: vec!["--version".to_owned()],
             version_env: Vec::new(),
             install: String::new(),
+            package: None,
+            login: None,
             env: Vec::new(),
             session_needs_cwd: false,
             resume_keeps_id: true,

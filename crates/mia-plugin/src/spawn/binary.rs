@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use mia_api::{Cause, ErrorCode, PluginError};
 
 use crate::contract::{Environment, PluginConfig};
+use crate::installed::{AgentFolder, Hold};
 
 /// A program that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Found {
     /// Its path, absolute.
     pub(super) path: PathBuf,
     /// `configured`, `PATH` or `installed by mia`.
     pub(super) by: &'static str,
+    /// Keeps the files of one that Mia installed for as long as this lives.
+    pub(super) _hold: Option<Hold>,
 }
 
 /// Searches the configured path, else the user's `PATH`, else Mia's own folder of agents.
@@ -35,13 +38,16 @@ pub(super) fn find(
             .with_hint(hint)
             .with_phase(mia_api::Phase::Start)
     };
+    let ours = installed.map(|agents| AgentFolder::new(agents, &config.name));
     if let Some(configured) = &config.binary {
         let configured = expand_home(configured, environment);
         // A bare name is searched like any other; a path is taken as it is.
         if configured.components().count() > 1 {
             let path = cwd.join(&configured);
+            let (path, hold) =
+                ours.as_ref().and_then(|ours| ours.program_at(&path)).unwrap_or((path, None));
             return match unusable(&path) {
-                None => Ok(Found { path, by: "configured" }),
+                None => Ok(Found { path, by: "configured", _hold: hold }),
                 Some((cause, what)) => Err(failure(
                     format!("the configured program {} {what}", path.display()),
                     cause,
@@ -54,16 +60,20 @@ pub(super) fn find(
     let mut searched = Vec::new();
     let mut broken = None;
     let path = environment.get("PATH").unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    let folders =
-        std::env::split_paths(path).map(|folder| (cwd.join(folder), "PATH")).chain(installed.map(
-            |root| (root.join(&config.name).join("node_modules").join(".bin"), "installed by mia"),
-        ));
-    for (folder, by) in folders {
-        let candidate = folder.join(name);
+    let on_path = std::env::split_paths(path).map(|folder| {
+        let folder = cwd.join(folder);
+        (folder.join(name), None, "PATH", folder)
+    });
+    let own = ours.iter().map(|ours| {
+        let (candidate, hold) =
+            ours.program(name).unwrap_or_else(|| (ours.link().join("bin").join(name), None));
+        (candidate, hold, "installed by mia", ours.path().to_owned())
+    });
+    for (candidate, hold, by, folder) in on_path.chain(own) {
         match unusable(&candidate) {
             None => {
                 let by = if config.binary.is_some() { "configured" } else { by };
-                return Ok(Found { path: candidate, by });
+                return Ok(Found { path: candidate, by, _hold: hold });
             }
             Some((Cause::NotExecutable, what)) => {
                 broken.get_or_insert((candidate.clone(), what));
@@ -129,9 +139,12 @@ mod tests {
     impl Place {
         fn new() -> Self {
             let root = tempfile::tempdir().unwrap();
-            for folder in ["bin", "empty", "dir/tool", "agents/p/node_modules/.bin"] {
+            for folder in ["bin", "empty", "dir/tool", "agents/p/1.0.0/bin"] {
                 fs::create_dir_all(root.path().join(folder)).unwrap();
             }
+            let agent = AgentFolder::new(&root.path().join("agents"), "p");
+            AgentFolder::make_holdable(&agent.path().join("1.0.0")).unwrap();
+            agent.switch_to("1.0.0").unwrap();
             Self { root }
         }
 
@@ -158,12 +171,16 @@ mod tests {
     #[test]
     fn m_010_configured_then_path_then_our_own_folder() {
         let place = Place::new();
-        place.program("agents/p/node_modules/.bin/tool", "#!/bin/sh\n", 0o755);
-        assert_eq!(place.find(None, &["empty"]).unwrap().by, "installed by mia");
+        place.program("agents/p/1.0.0/bin/tool", "#!/bin/sh\n", 0o755);
+        let ours = place.find(None, &["empty"]).unwrap();
+        assert_eq!((ours.by, ours._hold.is_some()), ("installed by mia", true));
+        assert!(ours.path.ends_with("p/1.0.0/bin/tool"), "not through the link: {ours:?}");
         place.program("bin/tool", "#!/bin/sh\n", 0o755);
         assert_eq!(place.find(None, &["empty", "bin"]).unwrap().by, "PATH");
         place.program("mine", "#!/bin/sh\n", 0o755);
         assert_eq!(place.find(Some("mine"), &["bin"]).unwrap().by, "configured");
+        let chosen = place.find(Some("agents/p/current/bin/tool"), &["bin"]).unwrap();
+        assert_eq!((chosen.by, chosen._hold.is_some()), ("configured", true));
     }
 
     #[test]

@@ -59,16 +59,16 @@ const MINIMAL: [&str; 12] = [
 
 /// What an agent gets, and what was kept from it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Composed {
+pub(crate) struct Composed {
     /// All variables of the child.
-    pub(super) variables: Vec<(OsString, OsString)>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
     /// Names that looked like secrets, sorted.
-    pub(super) withheld: Vec<String>,
+    pub(crate) withheld: Vec<String>,
 }
 
 /// Composes a child's environment: the caller's minus what looks secret and minus nesting markers,
 /// plus what the plugin declares, plus what the configuration passes or sets, plus the call's own.
-pub(super) fn compose(
+pub(crate) fn compose(
     caller: &Environment,
     declared: &[String],
     config: &PluginConfig,

@@ -2,7 +2,7 @@
 
 mod adapter;
 mod binary;
-mod environment;
+pub(crate) mod environment;
 mod failure;
 mod judge;
 mod life;

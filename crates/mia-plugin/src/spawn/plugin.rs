@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::adapter::{Call, CliAdapter, Launch, Profile};
 use super::binary::{self, Found};
-use super::environment;
+use super::environment::{self, Composed};
 use super::life::Start;
 use super::outcome::{Outcome, conclude};
 use super::run::run;
@@ -24,6 +24,8 @@ use super::watch::Limits;
 use super::{probe, prompt};
 use crate::ability::Lack;
 use crate::contract::{CodingPlugin, Dispatch, Environment, PluginConfig, Probe, Services};
+use crate::login::SignIn;
+use crate::package::Package;
 use crate::sessions::{SessionKey, SessionsError};
 use crate::sink::EventSink;
 use crate::slots::{Slot, Slots};
@@ -95,7 +97,17 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         cwd: &Path,
     ) -> Result<Found, PluginError> {
         let installed = ready.services.installed_agents.as_deref();
-        binary::find(&ready.config, &profile.program, &profile.install, environment, installed, cwd)
+        let install = match profile.package {
+            Some(_) => format!("mia plugin install {}", self.name),
+            None => profile.install.clone(),
+        };
+        binary::find(&ready.config, &profile.program, &install, environment, installed, cwd)
+    }
+
+    /// What the agent gets of an environment, before any call.
+    fn composed(&self, profile: &Profile, environment: &Environment) -> Option<Composed> {
+        let config = &self.ready().ok()?.config;
+        Some(environment::compose(environment, &profile.env, config, &[], &[].into()))
     }
 
     /// Answers, with a second try in a fresh session where the agent has lost its own (M-18).
@@ -362,10 +374,42 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
             };
             let profile = self.profile();
             match self.find(ready, &profile, &ready.services.environment, Path::new("/")) {
-                Ok(found) => probe::version(ready, &profile, &found).await,
+                Ok(found) => probe::version(ready, &profile, &found, probe::LIMIT).await,
                 Err(error) => failed(error),
             }
         })
+    }
+
+    fn probe_program<'a>(&'a self, program: &'a Path, limit: Duration) -> BoxFuture<'a, Probe> {
+        Box::pin(async move {
+            match self.ready() {
+                Ok(ready) => {
+                    let found = Found { path: program.to_owned(), by: "named", _hold: None };
+                    probe::version(ready, &self.profile(), &found, limit).await
+                }
+                Err(error) => Probe { problem: Some(error.message), ..Probe::default() },
+            }
+        })
+    }
+
+    fn package(&self) -> Option<Package> {
+        let profile = self.profile();
+        let mut package = profile.package?;
+        if package.command.is_empty() {
+            package.command = profile.program;
+        }
+        Some(package)
+    }
+
+    fn sign_in(&self, environment: &Environment) -> Option<SignIn> {
+        let profile = self.adapter.profile();
+        let composed = self.composed(&profile, environment)?;
+        Some(profile.login?.look(&composed.variables.into_iter().collect()))
+    }
+
+    fn withheld(&self, environment: &Environment) -> Vec<String> {
+        let composed = self.composed(&self.adapter.profile(), environment);
+        composed.map(|composed| composed.withheld).unwrap_or_default()
     }
 
     fn get_session<'a>(

@@ -13,15 +13,21 @@ use super::environment;
 use super::plugin::Ready;
 use crate::contract::Probe;
 
-/// How long a program may take to tell its version (M-33).
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long a program may take to tell its version (M-33): a little less than the 5 s after which
+/// nobody waits any more, so that it is told which program that was.
+pub(super) const LIMIT: Duration = Duration::from_millis(4800);
 /// How long what it said is read once it is gone; a helper may hold its stdout open.
 const DRAIN: Duration = Duration::from_millis(100);
 /// How much of what it says is read, in bytes.
 const MOST: usize = 4096;
 
-/// Asks the program for its version. Answers within 5 s; nothing of it lives on.
-pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> Probe {
+/// Asks the program for its version. Answers within that time; nothing of it lives on.
+pub(super) async fn version(
+    ready: &Ready,
+    profile: &Profile,
+    found: &Found,
+    limit: Duration,
+) -> Probe {
     let environment = &ready.services.environment;
     let own = &profile.version_env;
     let composed = environment::compose(environment, &profile.env, &ready.config, own, &[].into());
@@ -38,7 +44,7 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
         let child = ready.services.supervisor.spawn(spec).await.map_err(|e| e.to_string())?;
         said_by(child).await
     };
-    match tokio::time::timeout(LIMIT, told).await {
+    match tokio::time::timeout(limit, told).await {
         Ok(Ok(text)) => {
             probe.version = text
                 .lines()
@@ -50,8 +56,8 @@ pub(super) async fn version(ready: &Ready, profile: &Profile, found: &Found) -> 
             probe.problem = Some(format!("{} {arguments} failed: {problem}", found.path.display()));
         }
         Err(_) => {
-            probe.problem =
-                Some(format!("{} did not tell its version in 5 s", found.path.display()));
+            let (path, seconds) = (found.path.display(), limit.as_secs_f32().round());
+            probe.problem = Some(format!("{path} did not tell its version in {seconds} s"));
         }
     }
     probe

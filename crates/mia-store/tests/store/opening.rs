@@ -209,3 +209,47 @@ async fn many_that_create_at_once_all_get_it() {
         }
     }
 }
+
+fn look() -> OpenOptions {
+    OpenOptions { access: Access::Look, ..OpenOptions::default() }
+}
+
+#[tokio::test]
+async fn m_071_a_look_makes_no_file_and_sees_what_an_open_one_holds() {
+    let home = Home::new();
+    filled(&home).await;
+    let names = || {
+        let entries = fs::read_dir(home.folder.path()).unwrap().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let looking = Store::open(&home.path, look()).await.unwrap();
+    looking.check().await.unwrap();
+    assert_eq!((names(), looking.format()), (before, 1));
+    looking.close().await;
+
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    store.accept(&new_task("t", "c"), &owner).await.unwrap();
+    let looking = Store::open(&home.path, look()).await.unwrap();
+    assert!(looking.task(&crate::fixture::id("t")).await.unwrap().is_some(), "from the WAL");
+    looking.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn m_071_damage_that_opening_does_not_notice_is_found() {
+    let home = Home::new();
+    let mut bytes = filled(&home).await;
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4 * 4096].fill(0x5a);
+    fs::write(&home.path, &bytes).unwrap();
+    for options in [look(), OpenOptions::read()] {
+        let store = Store::open(&home.path, options).await.unwrap();
+        let error = store.check().await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        store.close().await;
+    }
+    assert_eq!(fs::read(&home.path).unwrap(), bytes);
+}

@@ -11,24 +11,24 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 
 /// The status line on stderr. On anything but a terminal it is never shown.
 #[derive(Debug)]
-pub(super) struct Status {
+pub(crate) struct Status {
     terminal: Terminal,
     shown: bool,
     frame: usize,
 }
 
 impl Status {
-    pub(super) fn new(terminal: Terminal) -> Self {
+    pub(crate) fn new(terminal: Terminal) -> Self {
         Self { terminal, shown: false, frame: 0 }
     }
 
     /// Whether what goes on since then is due to be shown.
-    pub(super) fn is_due(&self, since: Instant) -> bool {
+    pub(crate) fn is_due(&self, since: Instant) -> bool {
         self.terminal.moves && (self.shown || since.elapsed() >= PATIENCE)
     }
 
     /// Shows what goes on since then, in place of what was shown before.
-    pub(super) fn show(&mut self, what: &str, since: Instant) {
+    pub(crate) fn show(&mut self, what: &str, since: Instant) {
         if !self.is_due(since) {
             return;
         }
@@ -41,14 +41,14 @@ impl Status {
     }
 
     /// Takes the line away.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             write("\r\x1b[K");
         }
     }
 
     /// Writes a line that stays, cut to the terminal's width, with how long it took.
-    pub(super) fn took(&mut self, text: &str, time: Duration, look: Look) {
+    pub(crate) fn took(&mut self, text: &str, time: Duration, look: Look) {
         let time = format!("  {}", took(time));
         let text = if self.terminal.moves {
             fit(text, columns().saturating_sub(width(&time) + 1))
@@ -60,7 +60,7 @@ impl Status {
     }
 
     /// Writes a line that stays, as long as it is.
-    pub(super) fn line(&mut self, text: &str, look: Look) {
+    pub(crate) fn line(&mut self, text: &str, look: Look) {
         let text = clean(text);
         self.write(&self.terminal.paint(&text, look));
     }

@@ -1,0 +1,113 @@
+//! `mia plugin uninstall`.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use mia_plugin::AgentFolder;
+use serde::Serialize;
+
+use super::command::{megabytes, unless_interrupted};
+use super::lock::Lock;
+use super::progress::Progress;
+use super::record::Record;
+use super::sweep;
+use crate::failure::Failure;
+use crate::manual::{print, print_json};
+use crate::program::{Program, block_on};
+use crate::setup::{self, Ground};
+
+/// What was removed; as JSON documented in docs/cli.md.
+#[derive(Debug, Serialize)]
+struct Removed {
+    plugin: String,
+    /// False when there was nothing.
+    changed: bool,
+    version: Option<String>,
+    folder: String,
+    bytes: u64,
+}
+
+pub(crate) fn uninstall(
+    program: &Program,
+    name: &str,
+    json: bool,
+    quiet: bool,
+) -> Result<ExitCode, Failure> {
+    block_on(async {
+        let ground = setup::ground(program).await?;
+        let plugin = ground.plugins.registry().get(name)?;
+        let mut progress = Progress::new(quiet);
+        let work = remove(&ground, plugin.name(), program.name, &mut progress);
+        let removed = unless_interrupted(&ground, work).await?;
+        drop(progress);
+        ground.supervisor.shutdown().await;
+        if json {
+            return print_json(&removed);
+        }
+        let Removed { plugin, version, folder, bytes, .. } = &removed;
+        let version = version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
+        let text = if removed.changed {
+            format!("{plugin}{version} is removed ({folder}), {} freed\n", megabytes(*bytes))
+        } else {
+            format!("{} has not installed {plugin}: there is nothing to remove\n", program.name)
+        };
+        print(text.as_bytes())
+    })
+}
+
+async fn remove(
+    ground: &Ground,
+    name: &str,
+    program: &str,
+    progress: &mut Progress,
+) -> Result<Removed, Failure> {
+    let agent = AgentFolder::new(&ground.paths.agents_dir, name);
+    let folder = agent.path().display().to_string();
+    let nothing =
+        Removed { plugin: name.to_owned(), changed: false, version: None, folder, bytes: 0 };
+    if !agent.path().exists() {
+        return Ok(nothing);
+    }
+    let _lock = Lock::take(&agent, name, progress).await?;
+    let version = Record::of(&agent).map(|record| record.version);
+    let all: Vec<PathBuf> = agent.current().into_iter().chain(sweep::others(&agent)).collect();
+    let failed = |error: io::Error| {
+        let folder = agent.path().display();
+        Failure::environment(format!("the folder {folder} can't be removed: {error}"))
+    };
+    let mut claims = Vec::new();
+    for path in all {
+        match AgentFolder::claim(path) {
+            Ok(Some(claim)) => claims.push(claim),
+            Ok(None) => {
+                return Err(Failure::environment(format!(
+                    "a task of {name} runs from {}, so it was not removed",
+                    agent.path().display()
+                ))
+                .with_help(format!("try again when it has ended; {program} log shows it")));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let (measured, link) = (agent.path().to_owned(), agent.link());
+    let changed = !claims.is_empty();
+    let work = tokio::task::spawn_blocking(move || {
+        let bytes = sweep::size(&measured);
+        // From here on nobody finds it, even if the rest is not reached.
+        match fs::remove_file(link) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        for claim in claims {
+            claim.remove()?;
+        }
+        // With the lock in it, which whoever waits for it notices.
+        fs::remove_dir_all(&measured).map(|()| bytes)
+    });
+    let outcome = progress.during(&format!("removing {name}"), work).await;
+    let bytes = outcome.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?;
+    Ok(Removed { changed, version, bytes, ..nothing })
+}

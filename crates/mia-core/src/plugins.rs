@@ -1,0 +1,215 @@
+//! The plugins with their configuration: which one is asked, and what is known of its agent.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mia_api::{ErrorCode, PluginError};
+use mia_config::Config;
+use mia_plugin::{CodingPlugin, Environment, Probe, Services};
+
+use crate::registry::{Registry, RegistryError};
+use crate::settings::plugin_config;
+
+/// The order in which an agent is looked for when none is chosen.
+const PREFERENCE: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "qwen"];
+
+/// How long a plugin may take to get ready, or to tell of its agent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why there is no plugin to ask.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoPlugin {
+    /// The chosen one can't be used.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// It refuses its configuration.
+    #[error("the plugin {} can't be used: {}", .0.plugin_name, .0.message)]
+    Refuses(Box<PluginError>),
+    /// None was chosen and no agent is installed.
+    #[error("no coding agent is installed")]
+    NoneInstalled {
+        /// Each agent that was looked for, with how to install it.
+        known: Vec<(String, String)>,
+    },
+}
+
+/// A plugin that may be asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) plugin: Arc<dyn CodingPlugin>,
+    /// Why it refuses its configuration.
+    pub(crate) refuses: Option<Box<PluginError>>,
+}
+
+/// The plugins, initialized. Without a [`Core`](crate::Core) they can be looked at, not asked.
+#[derive(Debug)]
+pub struct Plugins {
+    registry: Registry,
+    /// Those that refused to be initialized.
+    refusing: BTreeMap<String, PluginError>,
+    config: Config,
+}
+
+impl Plugins {
+    /// Initializes those that are enabled. One that refuses, or is not ready in 5 s, is an error
+    /// only for those who ask it.
+    pub async fn initialize(registry: Registry, config: Config, services: Services) -> Self {
+        let mut refusing = BTreeMap::new();
+        for (name, plugin) in registry.iter() {
+            let settings = plugin_config(&config, name);
+            if !settings.enabled {
+                continue;
+            }
+            // One that can't be used must not take the others with it.
+            let ready =
+                tokio::time::timeout(PATIENCE, plugin.initialize(settings, services.clone()));
+            let refused = match ready.await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => error,
+                Err(_) => PluginError::new(ErrorCode::Unknown, name, "it did not get ready in 5 s"),
+            };
+            refusing.insert(name.to_owned(), refused);
+        }
+        Self { registry, refusing, config }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Why a plugin refused to be initialized, if it did.
+    #[must_use]
+    pub fn refusal(&self, name: &str) -> Option<&PluginError> {
+        self.refusing.get(name)
+    }
+
+    /// The plugin that answers: the named one, else the active one, else the first installed.
+    ///
+    /// # Errors
+    /// When that one does not exist or is disabled, or nothing is installed.
+    pub fn choose(
+        &self,
+        named: Option<&str>,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<&Arc<dyn CodingPlugin>, NoPlugin> {
+        let registry = &self.registry;
+        if let Some(name) = named.or(self.config.active_plugin.as_deref()) {
+            let plugin = registry.get(name)?;
+            if !self.is_enabled(name) {
+                return Err(self.disabled(name).into());
+            }
+            return match self.refusal(name) {
+                Some(error) => Err(NoPlugin::Refuses(Box::new(error.clone()))),
+                None => Ok(plugin),
+            };
+        }
+        let own = registry.names().filter(|name| !PREFERENCE.contains(name));
+        let mut known = Vec::new();
+        for name in PREFERENCE.into_iter().chain(own) {
+            let usable = self.is_enabled(name) && self.refusal(name).is_none();
+            let Some(plugin) = registry.get(name).ok().filter(|_| usable) else { continue };
+            match plugin.locate(environment, cwd) {
+                Ok(Some(_)) => return Ok(plugin),
+                // Without a program of its own it is asked only when it is named.
+                Ok(None) => {}
+                Err(error) => known.push((name.to_owned(), error.hint.unwrap_or(error.message))),
+            }
+        }
+        Err(NoPlugin::NoneInstalled { known })
+    }
+
+    /// The plugins to ask, in order: the one that [`Plugins::choose`] gives and, where it was not
+    /// named or `fallback` asks for it, those of `fallback.plugins` in the configuration, less
+    /// unknown and disabled ones (M-31).
+    ///
+    /// # Errors
+    /// When there is none at all.
+    pub(crate) fn candidates(
+        &self,
+        named: Option<&str>,
+        fallback: Option<bool>,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Result<Vec<Candidate>, NoPlugin> {
+        let mut candidates = Vec::new();
+        let first = self.choose(named, environment, cwd);
+        let mut taken: Vec<String> = Vec::new();
+        match &first {
+            Ok(plugin) => {
+                taken.push(plugin.name().to_owned());
+                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+            }
+            // It can be told with the others that fail.
+            Err(NoPlugin::Refuses(error)) => {
+                taken.push(error.plugin_name.clone());
+                if let Ok(plugin) = self.registry.get(&error.plugin_name) {
+                    let (plugin, refuses) = (Arc::clone(plugin), Some(error.clone()));
+                    candidates.push(Candidate { plugin, refuses });
+                }
+            }
+            Err(_) => {}
+        }
+        if fallback.unwrap_or(named.is_none()) {
+            for name in &self.config.fallback.plugins {
+                let usable =
+                    self.is_enabled(name) && self.refusal(name).is_none() && !taken.contains(name);
+                let Some(plugin) = self.registry.get(name).ok().filter(|_| usable) else {
+                    continue;
+                };
+                taken.push(name.clone());
+                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+            }
+        }
+        match first {
+            Err(error) if candidates.iter().all(|candidate| candidate.refuses.is_some()) => {
+                Err(error)
+            }
+            _ => Ok(candidates),
+        }
+    }
+
+    /// What is known of a plugin's agent on this machine. Answers within 5 s.
+    ///
+    /// # Errors
+    /// When there is no such plugin.
+    pub async fn probe(&self, name: &str) -> Result<Probe, RegistryError> {
+        let plugin = self.registry.get(name)?;
+        if !self.is_enabled(name) {
+            return Ok(Probe::default());
+        }
+        if let Some(error) = self.refusal(name) {
+            let problem = Some(error.message.clone());
+            return Ok(Probe { problem, hint: error.hint.clone(), ..Probe::default() });
+        }
+        let probe = tokio::time::timeout(PATIENCE, plugin.probe()).await;
+        Ok(probe.unwrap_or_else(|_| Probe {
+            problem: Some("it did not tell of itself in 5 s".to_owned()),
+            ..Probe::default()
+        }))
+    }
+
+    /// The error of who wants to use a plugin that is disabled.
+    #[must_use]
+    pub fn disabled(&self, name: &str) -> RegistryError {
+        let enabled = self.registry.names().filter(|n| self.is_enabled(n));
+        let enabled = enabled.map(str::to_owned).collect();
+        RegistryError::Disabled { name: name.to_owned(), enabled }
+    }
+
+    /// True unless the configuration disables the plugin.
+    #[must_use]
+    pub fn is_enabled(&self, name: &str) -> bool {
+        self.config.plugin(name).enabled
+    }
+}
