@@ -41,6 +41,16 @@ pub fn claude() -> Vec<Transcript> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/claude"))
 }
 
+/// All recordings of Codex, by case. Its first remark says what the turn was allowed, and which
+/// session it resumes.
+///
+/// # Panics
+/// When they can't be read.
+#[must_use]
+pub fn codex() -> Vec<Transcript> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/codex"))
+}
+
 /// All recordings of Gemini CLI, by case.
 ///
 /// # Panics

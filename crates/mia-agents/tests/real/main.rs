@@ -4,6 +4,7 @@
 
 mod cases;
 mod claude_code;
+mod codex;
 mod gemini;
 mod matrix;
 mod world;

@@ -67,6 +67,11 @@ mod claude_code {
     cases!(mia_agents::ClaudeCode);
 }
 
+mod codex {
+    use super::*;
+    cases!(mia_agents::Codex);
+}
+
 mod gemini {
     use super::*;
     cases!(mia_agents::Gemini);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use mia_agents::{ClaudeCode, Gemini};
+use mia_agents::{ClaudeCode, Codex, Gemini};
 use mia_api::{
     ConversationId, DispatchOptions, DispatchResult, EventBody, NoticeKind, OptionKind,
     PermissionRequest, PermissionResolution, PluginContext, PluginError, ResolvedBy, TaskId,
@@ -34,12 +34,23 @@ pub(crate) trait Real: CliAdapter + Default + std::fmt::Debug {
     const OTHER_MODEL: &'static str;
     /// The oddest name of a folder that its tools work in.
     const ODD_FOLDER: &'static str = "a b ü 漢 'q\"";
+    /// What makes it ask before it runs `dd if=/dev/null of=made.txt`.
+    const ASKS: &'static str = "TOOL bash dd if=/dev/null of=made.txt";
 }
 
 impl Real for ClaudeCode {
     const AGENT: RealAgent = RealAgent::ClaudeCode;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "claude-chosen";
+}
+
+impl Real for Codex {
+    const AGENT: RealAgent = RealAgent::Codex;
+    const VERSION: &'static str = Self::VERSION;
+    const OTHER_MODEL: &'static str = "gpt-5.6-terra";
+    // It runs any command in a sandbox, and asks where the model wants one to run outside. What the
+    // sandbox stops it asks for too, but only if the command ends at once.
+    const ASKS: &'static str = r#"TOOL bash {"cmd":"dd if=/dev/null of=made.txt","sandbox_permissions":"require_escalated","justification":"It is needed"}"#;
 }
 
 impl Real for Gemini {

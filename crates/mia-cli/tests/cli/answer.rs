@@ -108,6 +108,7 @@ fn no_agent_is_status_3_with_all_that_helps() {
         "error: no coding agent is installed
   Mia knows these agents:
     claude-code   install it with: mia plugin install claude-code
+    codex         install it with: mia plugin install codex
     gemini        install it with: mia plugin install gemini
   To try Mia without an agent:
     mia ask --plugin guide \"what is this repository?\"\n"

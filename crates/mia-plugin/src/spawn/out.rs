@@ -48,7 +48,7 @@ pub struct Out {
     message_start: usize,
     /// How far into the current message its second telling has come; none when it tells it first.
     retold: Option<usize>,
-    open_tools: HashMap<String, (String, Instant)>,
+    open_tools: HashMap<String, Open>,
     /// The session that is resumed; another one is a fresh one that the agent began in silence.
     expected_session: Option<String>,
     /// The content has reached its limit.
@@ -60,6 +60,15 @@ pub struct Out {
     noise: u64,
     /// What belongs to the result.
     pub(super) said: Said,
+}
+
+/// A call that has no result yet.
+#[derive(Debug)]
+struct Open {
+    name: String,
+    since: Instant,
+    /// The files that it changes, if it ends well.
+    changes: Vec<String>,
 }
 
 /// What of an agent's output belongs to the result.
@@ -235,14 +244,11 @@ impl Out {
             return;
         }
         if self.open_tools.len() < TOOL_CALLS {
-            self.open_tools.insert(call.id.clone(), (call.name.clone(), Instant::now()));
-        }
-        if matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move) {
-            for location in &call.locations {
-                if self.said.files_changed.len() < TOOL_CALLS {
-                    self.said.files_changed.insert(location.path.clone());
-                }
-            }
+            let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+            let files = call.locations.iter().filter(|_| changes).map(|l| l.path.clone());
+            let (name, since) = (call.name.clone(), Instant::now());
+            let open = Open { name, since, changes: files.collect() };
+            self.open_tools.insert(call.id.clone(), open);
         }
         if self.said.tool_calls.len() < TOOL_CALLS {
             let mut kept = call.clone();
@@ -273,7 +279,16 @@ impl Out {
     /// too. Output over 1 MiB is cut.
     pub fn tool_result(&mut self, id: &str, output: &str, is_error: bool) {
         let (name, since) = match self.open_tools.remove(id) {
-            Some((name, since)) => (name, since.elapsed()),
+            Some(open) => {
+                // What was refused or went wrong has changed nothing.
+                let changes = open.changes.into_iter().filter(|_| !is_error);
+                for file in changes {
+                    if self.said.files_changed.len() < TOOL_CALLS {
+                        self.said.files_changed.insert(file);
+                    }
+                }
+                (open.name, open.since.elapsed())
+            }
             None => (String::new(), Duration::ZERO),
         };
         let cut = floor_char_boundary(output, TOOL_OUTPUT);
@@ -542,6 +557,18 @@ mod tests {
             ("1".to_owned(), "tool-1".to_owned(), "first".to_owned(), true),
         ];
         assert_eq!(names, expected);
+    }
+
+    #[tokio::test]
+    async fn m_006_only_what_a_tool_did_has_changed_a_file() {
+        let mut out = Out::new("p");
+        for id in ["done", "denied", "open"] {
+            let locations = vec![mia_api::Location { path: format!("{id}.txt"), line: None }];
+            out.tool_call(ToolCallInfo { kind: ToolKind::Edit, locations, ..call(id) });
+        }
+        out.tool_result("done", "", false);
+        out.tool_result("denied", "", true);
+        assert_eq!(out.said.files_changed, BTreeSet::from(["done.txt".to_owned()]));
     }
 
     #[tokio::test]

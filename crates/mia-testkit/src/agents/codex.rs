@@ -26,7 +26,7 @@ enabled = false
 [model_providers.fake]
 name = "fake"
 base_url = "{url}/v1"
-env_key = "FAKE_API_KEY"
+env_key = "CODEX_API_KEY"
 wire_api = "responses"
 request_max_retries = 1
 stream_max_retries = 1
@@ -34,7 +34,7 @@ stream_max_retries = 1
     );
     Setup {
         files: vec![(".codex/config.toml", config)],
-        env: vec![("FAKE_API_KEY", "dummy".to_owned())],
-        key: "FAKE_API_KEY",
+        env: vec![("CODEX_API_KEY", "dummy".to_owned())],
+        key: "CODEX_API_KEY",
     }
 }

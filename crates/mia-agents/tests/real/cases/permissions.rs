@@ -88,7 +88,8 @@ pub(crate) async fn m_026_full_does_anything_unasked<A: Real>(world: World<A>) {
 pub(crate) async fn m_026_a_question_is_asked_and_its_answer_obeyed<A: Real>(world: World<A>) {
     let yes = Somebody::who_says(OptionKind::AllowOnce);
     let no = Somebody::who_says(OptionKind::RejectOnce);
-    let (allowed, made) = run(&world, ODD, PermissionPolicy::Edit, Some(&yes)).await;
+    let asks = format!("{}\nSAY done", A::ASKS);
+    let (allowed, made) = run(&world, &asks, PermissionPolicy::Edit, Some(&yes)).await;
     if !world.can(Ability::Questions) {
         assert!(!made && yes.asked().is_empty(), "{allowed:?}");
         denial_is_told(&allowed);
@@ -104,7 +105,7 @@ pub(crate) async fn m_026_a_question_is_asked_and_its_answer_obeyed<A: Real>(wor
     assert_eq!(resolutions(&allowed)[0].1, ResolvedBy::Client);
     assert_eq!(allowed.result().warnings, Vec::<String>::new());
 
-    let (denied, made) = run(&world, ODD, PermissionPolicy::Edit, Some(&no)).await;
+    let (denied, made) = run(&world, &asks, PermissionPolicy::Edit, Some(&no)).await;
     assert!(!made, "{denied:?}");
     assert_eq!(no.asked().len(), 1);
     let warnings = &denied.result().warnings;
@@ -113,7 +114,7 @@ pub(crate) async fn m_026_a_question_is_asked_and_its_answer_obeyed<A: Real>(wor
         "{denied:?}"
     );
 
-    let (unasked, made) = run(&world, ODD, PermissionPolicy::Edit, None).await;
+    let (unasked, made) = run(&world, &asks, PermissionPolicy::Edit, None).await;
     assert!(!made, "{unasked:?}");
     assert_eq!(resolutions(&unasked), [(None, ResolvedBy::Nobody)]);
     assert_eq!(unasked.notices(NoticeKind::Denied).len(), 1, "{unasked:?}");
