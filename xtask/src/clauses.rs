@@ -19,12 +19,8 @@ use source::{Clause, clauses_in_name, clauses_of, tests_of};
 const CLAIMED: [(char, RangeInclusive<u16>); 2] = [('M', 1..=26), ('M', 71..=71)];
 
 /// Parts of claimed clauses that are not claimed yet.
-const LESS: [(char, u16, &str); 4] = [
-    ('M', 24, "less the queued task"),
-    ('M', 25, "less the manifest"),
-    ('M', 26, "for claude-code"),
-    ('M', 71, "less daemon and breaker"),
-];
+const LESS: [(char, u16, &str); 2] =
+    [('M', 24, "less the queued task"), ('M', 71, "less daemon and breaker")];
 
 /// The books of clauses.
 const SPECS: [&str; 2] = ["docs/spec/plugins.md", "docs/spec/plugs.md"];

@@ -28,8 +28,21 @@ const CONFIG: Document =
 /// What every agent does.
 const AGENTS: Document = Document { path: "docs/agents.md", generate: agents::document };
 
+/// How a manifest is written, and every key of one. The first part is written by hand.
+const MANIFEST: Document = Document {
+    path: "docs/manifest.md",
+    generate: |repository| {
+        let taught = fs::read_to_string(repository.path("docs/manifest.md"))?;
+        Ok(mia_manifest::reference(&taught))
+    },
+};
+
+/// The JSON Schema of a manifest, for editors.
+const MANIFEST_SCHEMA: Document =
+    Document { path: "docs/plugin-manifest.schema.json", generate: |_| Ok(mia_manifest::schema()) };
+
 /// All of them.
-pub(crate) const ALL: [Document; 3] = [AGENTS, CLAUSES, CONFIG];
+pub(crate) const ALL: [Document; 5] = [AGENTS, CLAUSES, CONFIG, MANIFEST, MANIFEST_SCHEMA];
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Args {

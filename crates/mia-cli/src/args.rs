@@ -187,6 +187,18 @@ pub(crate) enum PluginAction {
         #[arg(long)]
         json: bool,
     },
+    /// Tell what is wrong with the manifest of a plugin, and what it makes of recorded output
+    Check {
+        /// The manifest
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Run what an agent printed through it, and print the events; `-` stands for stdin
+        #[arg(long, value_name = "RECORDED", value_hint = ValueHint::FilePath)]
+        replay: Option<PathBuf>,
+        /// As JSON; with --replay the events, one a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Ask an agent for one word, to see that it works (costs a few tokens)
     Test {
         /// The agent [default: the one that is asked]

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mia_api::{ConversationId, TaskId};
-use mia_core::{AnswerError, Core, DispatchRequest, Refused, RegistryError, TaskEvents};
+use mia_core::{
+    AnswerError, BrokenPlugin, Core, DispatchRequest, Refused, RegistryError, TaskEvents,
+};
+use mia_manifest::ManifestAdapter;
 use mia_plugin::{CodingPlugin, Environment, Lack};
 use mia_store::StoreError;
 use serde::Serialize;
@@ -34,6 +37,29 @@ pub(crate) struct PluginStatus {
     pub(crate) hint: Option<String>,
     /// What people expect of an agent and this one can't do.
     pub(crate) lacks: Vec<Lack>,
+    /// True for a manifest that can't be used.
+    #[serde(skip)]
+    pub(crate) broken: bool,
+}
+
+impl PluginStatus {
+    /// That of a manifest that can't be used.
+    fn broken(plugin: &BrokenPlugin) -> Self {
+        Self {
+            name: plugin.name.clone(),
+            version: ManifestAdapter::VERSION.to_owned(),
+            active: false,
+            enabled: true,
+            available: false,
+            agent_version: None,
+            binary: None,
+            found_by: None,
+            problem: Some(plugin.problem.clone()),
+            hint: Some(plugin.hint.clone()),
+            lacks: Vec::new(),
+            broken: true,
+        }
+    }
 }
 
 /// A door to the core. It has one form so far: the core in this process. With the daemon comes a
@@ -99,6 +125,8 @@ impl Client {
             // A plugin that panics is left out.
             statuses.extend(status.await.ok().and_then(Result::ok));
         }
+        statuses.extend(self.core.registry().broken().iter().map(PluginStatus::broken));
+        statuses.sort_by(|one, other| one.name.cmp(&other.name));
         statuses
     }
 
@@ -107,7 +135,10 @@ impl Client {
     /// # Errors
     /// When there is no such plugin.
     pub(crate) async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
-        let plugin = self.core.registry().get(name)?;
+        let plugin = match self.core.registry().get(name) {
+            Err(RegistryError::Broken(broken)) => return Ok(PluginStatus::broken(&broken)),
+            found => found?,
+        };
         let active = self.active().as_deref() == Some(name);
         self.status(name, plugin.as_ref(), active).await
     }
@@ -133,6 +164,7 @@ impl Client {
             problem: probe.problem,
             hint: probe.hint,
             lacks: plugin.lacks(),
+            broken: false,
         })
     }
 

@@ -35,7 +35,7 @@ pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, F
         }
         ConfigAction::Explain { key, json } => {
             let loaded = setup::config(&paths)?;
-            let registry = program.registry()?;
+            let registry = program.registry(&paths)?;
             let settings = match key {
                 None => loaded.explain(&registry.names().collect::<Vec<_>>()),
                 Some(key) => match loaded.get(&key)? {

@@ -149,6 +149,10 @@ impl From<RegistryError> for Failure {
                     .with_help("To enable it:")
                     .with_example(format!("config set plugins.{name}.enabled true"))
             }
+            RegistryError::Broken(broken) => {
+                let hint = broken.hint.clone();
+                Self::usage(RegistryError::Broken(broken).to_string()).with_help(hint)
+            }
             other => Self::usage(other.to_string()),
         }
     }

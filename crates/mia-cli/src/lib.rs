@@ -8,6 +8,7 @@
 
 mod args;
 mod ask;
+mod check;
 mod client;
 mod config;
 mod doctor;
@@ -15,6 +16,7 @@ mod exit;
 mod failure;
 mod install;
 mod log;
+mod manifests;
 mod manual;
 mod mistake;
 mod plugin;

@@ -18,6 +18,15 @@ pub(crate) fn in_their_lines(mistakes: &ConfigErrors, terminal: Terminal) -> Str
     text.join("\n")
 }
 
+/// How wide a line may be where nothing is known of a screen.
+const WIDE: usize = 200;
+
+/// All of them, also where there is no terminal.
+pub(crate) fn all_in_their_lines(mistakes: &[ConfigError], terminal: Terminal) -> String {
+    let room = if terminal.there { columns() } else { WIDE };
+    mistakes.iter().map(|m| one(m, terminal, room)).collect::<Vec<_>>().join("\n")
+}
+
 fn one(mistake: &ConfigError, terminal: Terminal, room: usize) -> String {
     let place = terminal.paint(&clean(&mistake.origin.to_string()), Look::Dim).into_owned();
     let message = clean(&mistake.message);

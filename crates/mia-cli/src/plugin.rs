@@ -13,6 +13,7 @@ use mia_core::{DispatchRequest, RegistryError};
 use mia_plugin::Environment;
 
 use crate::args::PluginAction;
+use crate::check::{self, Check};
 use crate::client::{Client, PluginStatus};
 use crate::exit::Exit;
 use crate::failure::{Failure, describe};
@@ -34,6 +35,9 @@ pub(crate) fn run(
     quiet: bool,
 ) -> Result<ExitCode, Failure> {
     match action {
+        PluginAction::Check { file, replay, json } => {
+            check::run(program, &Check { file: &file, replay: replay.as_deref(), json, quiet })
+        }
         PluginAction::Switch { name } => switch(program, &name),
         PluginAction::List { json } => block_on(async {
             let client = setup::client(program).await?;
@@ -70,11 +74,13 @@ fn list(plugins: &[PluginStatus]) -> String {
         .map(|plugin| {
             let mark = if plugin.active { "*" } else { "" };
             let state = match (plugin.enabled, plugin.available) {
+                _ if plugin.broken => "broken",
                 (false, _) => "disabled",
                 (true, true) => "ready",
                 (true, false) => "missing",
             };
             let about = match (&plugin.agent_version, &plugin.hint, &plugin.problem) {
+                (_, _, Some(problem)) if plugin.broken => problem.clone(),
                 (Some(version), _, None) => match plugin.found_by {
                     Some(by @ "installed by mia") => format!("{version}, {by}"),
                     _ => version.clone(),
@@ -112,9 +118,9 @@ fn info(plugin: &PluginStatus) -> String {
 }
 
 fn switch(program: &Program, name: &str) -> Result<ExitCode, Failure> {
-    let registry = program.registry()?;
-    registry.get(name)?;
     let paths = setup::paths()?;
+    let registry = program.registry(&paths)?;
+    registry.get(name)?;
     let loaded = setup::config(&paths)?;
     let is_enabled = |name: &str| loaded.config.plugin(name).enabled;
     if !is_enabled(name) {

@@ -4,11 +4,12 @@ use std::fmt;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
+use mia_config::Paths;
 use mia_core::{Registry, RegistryError};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
-use crate::{ask, config, doctor, log, manual, plugin};
+use crate::{ask, config, doctor, log, manifests, manual, plugin};
 
 /// Registers plugins of one's own.
 type Register = Box<dyn Fn(&mut Registry) -> Result<(), RegistryError>>;
@@ -42,8 +43,15 @@ impl Program {
         self
     }
 
-    /// All plugins: the built-in ones, then one's own.
-    pub(crate) fn registry(&self) -> Result<Registry, RegistryError> {
+    /// All plugins: the built-in ones, one's own, then those of the user's manifests.
+    pub(crate) fn registry(&self, paths: &Paths) -> Result<Registry, RegistryError> {
+        let mut registry = self.built_in()?;
+        manifests::register(&mut registry, &paths.plugins_dir);
+        Ok(registry)
+    }
+
+    /// The plugins that this program was built with.
+    pub(crate) fn built_in(&self) -> Result<Registry, RegistryError> {
         let mut registry = Registry::new();
         for plugin in mia_agents::built_in() {
             let name = plugin.name().to_owned();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mia_config::{Config, Loaded, Paths, Surroundings};
-use mia_core::{Core, CoreSetup, NoRecord, Plugins};
+use mia_core::{Core, CoreSetup, NoRecord, Plugins, Registry, RegistryError};
 use mia_host::{Supervisor, SupervisorProgram};
 use mia_plugin::{Environment, Services};
 use mia_store::{Access, OpenOptions, Store};
@@ -38,9 +38,16 @@ pub(crate) async fn store_to_read(paths: &Paths) -> Result<Option<Store>, Failur
 
 /// A client with the core in this process.
 pub(crate) async fn client(program: &Program) -> Result<Client, Failure> {
+    client_of(|paths| program.registry(paths)).await
+}
+
+/// The same with these plugins.
+pub(crate) async fn client_of(
+    registry: impl FnOnce(&Paths) -> Result<Registry, RegistryError>,
+) -> Result<Client, Failure> {
     let paths = paths()?;
     let loaded = config(&paths)?;
-    let registry = program.registry()?;
+    let registry = registry(&paths)?;
     paths.ensure_state()?;
     let supervisor = Supervisor::new(SupervisorProgram::default());
     // It gets ready while the store is opened.
@@ -78,7 +85,7 @@ pub(crate) async fn ground(program: &Program) -> Result<Ground, Failure> {
         environment: environment.clone(),
         installed_agents: Some(paths.agents_dir.clone()),
     };
-    let plugins = Plugins::initialize(program.registry()?, loaded.config, services).await;
+    let plugins = Plugins::initialize(program.registry(&paths)?, loaded.config, services).await;
     Ok(Ground { paths, plugins, supervisor, environment })
 }
 

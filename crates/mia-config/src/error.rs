@@ -116,7 +116,11 @@ pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
     /// `Ok` when there are none.
-    pub(crate) fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
+    ///
+    /// # Errors
+    ///
+    /// With all of them.
+    pub fn check(errors: Vec<ConfigError>) -> Result<(), Self> {
         if errors.is_empty() { Ok(()) } else { Err(Self(errors)) }
     }
 

@@ -273,7 +273,8 @@ pub(crate) fn did_you_mean(word: &str) -> String {
 }
 
 /// The found value for a message, cut short.
-pub(crate) fn found(node: &Node) -> String {
+#[must_use]
+pub fn found(node: &Node) -> String {
     match &node.body {
         _ if node.is_null() => "nothing".into(),
         Body::Scalar { text, .. } => format!("{:?}", shorten(text)),
@@ -304,7 +305,9 @@ pub(crate) fn is_plugin_name(text: &str) -> bool {
         && text.chars().all(allowed)
 }
 
-pub(crate) fn is_variable(text: &str) -> bool {
+/// True for what can be the name of an environment variable.
+#[must_use]
+pub fn is_variable(text: &str) -> bool {
     !text.is_empty() && !text.contains(|c: char| c == '=' || c.is_control() || c.is_whitespace())
 }
 

@@ -8,6 +8,8 @@
 //!   replace a good file with a bad one (M-40).
 //! - [`LiveConfig`] keeps the last good configuration while a file is torn or invalid (M-40).
 //!
+//! - [`yaml`] reads any other file that people write, with the place of each value.
+//!
 //! Every key is a row of one table, which validates files, names the origin of a value, suggests
 //! the nearest key for a misspelt one, and writes the [`reference()`].
 
@@ -31,6 +33,7 @@ mod suggest;
 mod tree;
 mod units;
 mod value;
+pub mod yaml;
 
 pub use edit::{EditError, Edited, set, unset};
 pub use error::{ConfigError, ConfigErrors, Origin, Snippet};

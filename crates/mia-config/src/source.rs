@@ -13,22 +13,27 @@ const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Who wrote the text.
 #[derive(Debug, Clone)]
-pub(crate) enum Author {
+pub enum Author {
+    /// A file.
     File(PathBuf),
+    /// An environment variable.
     Variable(String),
+    /// A flag of the command line.
     Flag(String),
 }
 
 /// One text with its line starts.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     author: Author,
     text: Arc<str>,
     line_starts: Vec<usize>,
 }
 
 impl Source {
-    pub(crate) fn new(author: Author, text: &str) -> Self {
+    /// A text and who wrote it.
+    #[must_use]
+    pub fn new(author: Author, text: &str) -> Self {
         Self { author, text: text.into(), line_starts: line_starts(text) }
     }
 
@@ -36,7 +41,11 @@ impl Source {
     ///
     /// Refuses what is not a regular file (a FIFO would block), what is over 1 MiB, and what is
     /// not UTF-8.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
+    ///
+    /// # Errors
+    ///
+    /// Why it can't be read, as a mistake in the file.
+    pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         match read_bytes(path) {
             Ok(None) => Ok(None),
             Ok(Some(bytes)) => Self::decode(path, bytes).map(Some),
@@ -60,12 +69,15 @@ impl Source {
         }
     }
 
-    pub(crate) fn text(&self) -> &str {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Line and column of a byte, both from 1; the column counts characters.
-    pub(crate) fn place(&self, offset: usize) -> (usize, usize) {
+    #[must_use]
+    pub fn place(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
         let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();
@@ -83,12 +95,9 @@ impl Source {
         }
     }
 
-    pub(crate) fn error(
-        &self,
-        span: Range<usize>,
-        message: String,
-        help: Option<String>,
-    ) -> ConfigError {
+    /// A mistake in this text, at these bytes.
+    #[must_use]
+    pub fn error(&self, span: Range<usize>, message: String, help: Option<String>) -> ConfigError {
         let snippet = Snippet {
             text: Arc::clone(&self.text),
             offset: span.start,

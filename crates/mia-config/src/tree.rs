@@ -14,30 +14,56 @@ const MAX_DEPTH: usize = 32;
 
 /// One value and the bytes it was written as.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) span: Range<usize>,
-    pub(crate) body: Body,
+pub struct Node {
+    /// The bytes that it was written as.
+    pub span: Range<usize>,
+    /// What it is.
+    pub body: Body,
     /// Came here by `*alias`; the span is that of the alias.
-    pub(crate) aliased: bool,
+    pub aliased: bool,
 }
 
+/// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Body {
-    Scalar { text: String, plain: bool },
-    Map { entries: Vec<Entry>, flow: bool },
-    List { items: Vec<Node>, flow: bool },
+pub enum Body {
+    /// Text, a number, a flag or nothing.
+    Scalar {
+        /// It, without quotes and escapes.
+        text: String,
+        /// True where it had no quotes.
+        plain: bool,
+    },
+    /// Values by name.
+    Map {
+        /// Its members, in the order of the text. A key that is given twice is there twice.
+        entries: Vec<Entry>,
+        /// Written in braces.
+        flow: bool,
+    },
+    /// Values in order.
+    List {
+        /// Its members.
+        items: Vec<Node>,
+        /// Written in brackets.
+        flow: bool,
+    },
 }
 
+/// A member of a map.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_span: Range<usize>,
-    pub(crate) value: Node,
+pub struct Entry {
+    /// Its key.
+    pub key: String,
+    /// The bytes of the key.
+    pub key_span: Range<usize>,
+    /// Its value.
+    pub value: Node,
 }
 
 impl Node {
     /// Nothing, `~` or `null`, unquoted. The parser writes `~` where nothing is written.
-    pub(crate) fn is_null(&self) -> bool {
+    #[must_use]
+    pub fn is_null(&self) -> bool {
         matches!(&self.body, Body::Scalar { text, plain: true }
             if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
@@ -53,13 +79,18 @@ impl Node {
 
 /// What a text holds: the tree as far as it is well formed, and every mistake in its form.
 #[derive(Debug)]
-pub(crate) struct Parsed {
-    pub(crate) root: Option<Node>,
-    pub(crate) errors: Vec<ConfigError>,
+pub struct Parsed {
+    /// The value; none in an empty text.
+    pub root: Option<Node>,
+    /// Mistakes in the form.
+    pub errors: Vec<ConfigError>,
 }
 
 /// Parses one document. An empty text, or one of comments only, has no root.
-pub(crate) fn parse(source: &Source) -> Parsed {
+///
+/// At most 20,000 values, those that aliases repeat included, and 32 levels as written.
+#[must_use]
+pub fn parse(source: &Source) -> Parsed {
     let mut builder = Builder::new(source);
     let root = builder.run().unwrap_or_else(|fatal| {
         builder.errors.push(fatal);

@@ -24,4 +24,4 @@ pub use broker::{AnswerError, PermissionBroker};
 pub use dispatcher::{DispatchRequest, Refused, TaskEvents};
 pub use no_record::NoRecord;
 pub use plugins::{NoPlugin, Plugins};
-pub use registry::{Registry, RegistryError};
+pub use registry::{BrokenPlugin, Registry, RegistryError};

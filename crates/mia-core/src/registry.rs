@@ -8,6 +8,17 @@ use mia_plugin::CodingPlugin;
 /// The shortest word that a name is known by, in bytes.
 const SHORTEST: usize = 3;
 
+/// A plugin of the user's that can't be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenPlugin {
+    /// The name that it was to have.
+    pub name: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to do about that.
+    pub hint: String,
+}
+
 /// Why a plugin could not be registered or found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
@@ -29,6 +40,9 @@ pub enum RegistryError {
         /// The names that exist.
         known: Vec<String>,
     },
+    /// The plugin is there and broken.
+    #[error("the plugin {:?} can't be used: {}", .0.name, .0.problem)]
+    Broken(BrokenPlugin),
     /// The plugin is there and switched off.
     #[error(
         "the plugin {name:?} is disabled; enable it with `mia config set plugins.{name}.enabled true`; enabled: {}",
@@ -50,6 +64,7 @@ fn did_you_mean(nearest: &Option<String>) -> String {
 #[derive(Debug, Default)]
 pub struct Registry {
     plugins: BTreeMap<String, Arc<dyn CodingPlugin>>,
+    broken: Vec<BrokenPlugin>,
 }
 
 impl Registry {
@@ -91,15 +106,31 @@ impl Registry {
         Ok(())
     }
 
+    /// Notes a plugin that can't be used. It is shown where plugins are, and spoils no other.
+    pub fn report(&mut self, broken: BrokenPlugin) {
+        self.broken.push(broken);
+    }
+
+    /// The plugins that can't be used, in the order in which they were reported.
+    #[must_use]
+    pub fn broken(&self) -> &[BrokenPlugin] {
+        &self.broken
+    }
+
     /// The plugin of that name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest.
+    /// When there is none, with the nearest; or when it is broken.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn CodingPlugin>, RegistryError> {
-        self.plugins.get(name).ok_or_else(|| RegistryError::Unknown {
-            name: name.to_owned(),
-            nearest: self.nearest(name).map(str::to_owned),
-            known: self.names().map(str::to_owned).collect(),
+        self.plugins.get(name).ok_or_else(|| {
+            if let Some(broken) = self.broken.iter().find(|broken| broken.name == name) {
+                return RegistryError::Broken(broken.clone());
+            }
+            RegistryError::Unknown {
+                name: name.to_owned(),
+                nearest: self.nearest(name).map(str::to_owned),
+                known: self.names().map(str::to_owned).collect(),
+            }
         })
     }
 

@@ -18,6 +18,10 @@ pub enum Ability {
     ReadOnly,
     /// It can be allowed to change files, and nothing else, without being asked.
     Edit,
+    /// It can be allowed to do anything without being asked.
+    Full,
+    /// The caller can choose its model.
+    Model,
     /// It takes pictures.
     Images,
     /// It takes a prompt of a megabyte.
@@ -26,6 +30,8 @@ pub enum Ability {
     Usage,
     /// It tells what a dispatch cost.
     Cost,
+    /// It goes on with its session in a later turn.
+    Resume,
     /// It goes on with a conversation whose last turn was aborted.
     ResumeAfterAbort,
     /// It asks again when the provider's stream is cut.
@@ -38,17 +44,20 @@ pub enum Ability {
 
 impl Ability {
     /// All of them, in the order in which people are told.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::Deltas,
         Self::Thoughts,
         Self::OpenTools,
         Self::Questions,
         Self::ReadOnly,
         Self::Edit,
+        Self::Full,
+        Self::Model,
         Self::Images,
         Self::LongPrompts,
         Self::Usage,
         Self::Cost,
+        Self::Resume,
         Self::ResumeAfterAbort,
         Self::Reconnects,
         Self::GivesUp,
@@ -65,10 +74,13 @@ impl Ability {
             Self::Questions => "asks before it acts",
             Self::ReadOnly => "`read-only`",
             Self::Edit => "`edit`",
+            Self::Full => "`full`",
+            Self::Model => "the model can be chosen",
             Self::Images => "pictures",
             Self::LongPrompts => "prompts of 1 MB",
             Self::Usage => "tokens",
             Self::Cost => "cost",
+            Self::Resume => "goes on with its session",
             Self::ResumeAfterAbort => "goes on after an abort",
             Self::Reconnects => "asks again after a cut stream",
             Self::GivesUp => "gives up on a failing provider",

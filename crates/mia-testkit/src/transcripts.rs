@@ -38,7 +38,7 @@ pub enum Turn {
 /// When they can't be read.
 #[must_use]
 pub fn claude() -> Vec<Transcript> {
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/claude"))
+    recordings("claude")
 }
 
 /// All recordings of Codex, by case. Its first remark says what the turn was allowed, and which
@@ -48,7 +48,7 @@ pub fn claude() -> Vec<Transcript> {
 /// When they can't be read.
 #[must_use]
 pub fn codex() -> Vec<Transcript> {
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/codex"))
+    recordings("codex")
 }
 
 /// All recordings of Gemini CLI, by case.
@@ -57,7 +57,20 @@ pub fn codex() -> Vec<Transcript> {
 /// When they can't be read.
 #[must_use]
 pub fn gemini() -> Vec<Transcript> {
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/gemini"))
+    recordings("gemini")
+}
+
+/// All recordings of `opencode run --format json`, by case.
+///
+/// # Panics
+/// When they can't be read.
+#[must_use]
+pub fn opencode_run() -> Vec<Transcript> {
+    recordings("opencode-run")
+}
+
+fn recordings(agent: &str) -> Vec<Transcript> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts").join(agent))
 }
 
 fn read(folder: &Path) -> Vec<Transcript> {

@@ -12,7 +12,7 @@ macro_rules! cases {
             "an answer streams" [Deltas] answers::m_026_an_answer_streams;
             "thinking is shown" [Thoughts] answers::m_026_thoughts_are_shown;
             "parallel tools and their results, paired by id" [OpenTools] answers::m_009_tools_are_paired_with_their_results;
-            "the conversation goes on in a second process" sessions::m_017_the_conversation_goes_on_in_a_second_process;
+            "the conversation goes on in a second process" [Resume] sessions::m_017_the_conversation_goes_on_in_a_second_process;
             "a stale session is replaced, and that is told" sessions::m_018_a_stale_session_is_replaced_and_told;
             "an error of the provider does not cost the session" sessions::m_018_an_error_of_the_provider_does_not_cost_the_session;
             "errors of the provider: 400, 401, 429, 500" [GivesUp] errors::m_026_errors_of_the_provider_have_their_cause;
@@ -32,10 +32,10 @@ macro_rules! cases {
             "cost of each dispatch, over three turns" [Cost] usage::m_006_the_cost_is_of_the_dispatch;
             "`read-only` changes nothing, and what was denied is told" [ReadOnly] permissions::m_026_read_only_changes_nothing;
             "`edit` changes files unasked" [Edit] permissions::m_026_edit_changes_files_unasked;
-            "`full` does anything unasked" permissions::m_026_full_does_anything_unasked;
+            "`full` does anything unasked" [Full] permissions::m_026_full_does_anything_unasked;
             "a question is asked, and its answer obeyed" [Questions] permissions::m_026_a_question_is_asked_and_its_answer_obeyed;
             "no secret of the caller, and no call but to the model" environment::m_013_no_canary_and_no_other_call;
-            "the model that was chosen" environment::m_013_the_chosen_model_is_asked;
+            "the model that was chosen" [Model] environment::m_013_the_chosen_model_is_asked;
             "the suite that every plugin has to pass" conformance::m_001_it_conforms;
         }
     };

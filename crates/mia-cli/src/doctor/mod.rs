@@ -48,7 +48,11 @@ async fn examine(program: &Program) -> Report {
     let loaded = paths.as_ref().ok().map(setup::config);
     let config = loaded.as_ref().and_then(|l| l.as_ref().ok()).map(|l| l.config.clone());
     let mut checks = files::checks(paths.as_ref(), loaded.as_ref());
-    let registry = program.registry().unwrap_or_else(|error| {
+    let registry = match &paths {
+        Ok(paths) => program.registry(paths),
+        Err(_) => program.built_in(),
+    };
+    let registry = registry.unwrap_or_else(|error| {
         let hint = "remove or correct that plugin".to_owned();
         checks.push(Check::failure(Group::Agents, "plugins", error.to_string(), hint));
         Registry::new()

@@ -14,6 +14,7 @@ mod end;
 mod install;
 mod json;
 mod log;
+mod manifest;
 mod manual;
 mod npm;
 mod person;

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use mia_api::{
-    Cause, ContextUsage, ErrorCode, EventBody, NoticeKind, PermissionRequest, PlanEntry,
-    PluginError, StopReason, ToolCallInfo, ToolContent, ToolKind, ToolResultInfo, ToolStatus,
-    Usage,
+    Cause, ContextUsage, ConversationId, DispatchResult, ErrorCode, EventBody, NoticeKind,
+    PermissionRequest, PlanEntry, PluginError, StopReason, TaskId, ToolCallInfo, ToolContent,
+    ToolKind, ToolResultInfo, ToolStatus, Usage,
 };
 use serde_json::Value;
 use tokio::time::Instant;
@@ -457,6 +457,27 @@ impl Out {
     #[must_use]
     pub fn terminal(&self) -> Option<&Terminal> {
         self.terminal.as_ref()
+    }
+
+    /// What a dispatch would return if this were all, less what its process says. For whoever reads
+    /// recorded output.
+    #[must_use]
+    pub fn result(&self, task: TaskId, conversation: ConversationId) -> DispatchResult {
+        let said = &self.said;
+        DispatchResult {
+            usage: said.usage.clone(),
+            session_id: said.session_id.clone(),
+            tool_calls: said.tool_calls.clone(),
+            model: said.model.clone(),
+            cost_usd: said.cost_usd,
+            stop_reason: match self.terminal {
+                Some(Terminal::Complete(reason)) => reason,
+                _ => StopReason::default(),
+            },
+            files_changed: said.files_changed.iter().cloned().collect(),
+            warnings: said.warnings.clone(),
+            ..DispatchResult::new(task, conversation, &self.plugin, said.content.clone())
+        }
     }
 
     /// The events since the last call, in order.
