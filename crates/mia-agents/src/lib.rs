@@ -4,6 +4,8 @@ mod claude_code;
 mod codex;
 mod gemini;
 mod guide;
+mod qwen;
+mod stream_json;
 
 use std::sync::Arc;
 
@@ -13,6 +15,7 @@ pub use claude_code::ClaudeCode;
 pub use codex::Codex;
 pub use gemini::Gemini;
 pub use guide::Guide;
+pub use qwen::Qwen;
 
 /// All of them, new, in the order in which they are asked when nobody chose one.
 #[must_use]
@@ -21,6 +24,7 @@ pub fn built_in() -> Vec<Arc<dyn CodingPlugin>> {
         cli(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default()),
         cli(Codex::NAME, Codex::VERSION, Codex::default()),
         cli(Gemini::NAME, Gemini::VERSION, Gemini::default()),
+        cli(Qwen::NAME, Qwen::VERSION, Qwen::default()),
         Arc::new(Guide::new()),
     ]
 }

@@ -73,6 +73,15 @@ fn recordings(agent: &str) -> Vec<Transcript> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts").join(agent))
 }
 
+/// All recordings of Qwen Code, by case. A remark that begins with `stderr ` is a line of stderr.
+///
+/// # Panics
+/// When they can't be read.
+#[must_use]
+pub fn qwen() -> Vec<Transcript> {
+    recordings("qwen")
+}
+
 fn read(folder: &Path) -> Vec<Transcript> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -10,10 +10,10 @@ use mia_plugin::{
 };
 use serde_json::json;
 
-use super::asking::{Asked, respond};
-use super::line::{Line, text_of};
+use super::asking::Asked;
+use super::line::Line;
 use super::telling::Telling;
-use super::tool;
+use crate::stream_json::{respond, results, text_of};
 
 /// The adapter for Claude Code.
 #[derive(Debug, Clone, Default)]
@@ -173,7 +173,7 @@ impl CliAdapter for ClaudeCode {
                 }
             }
             "assistant" => self.assistant(message, line.error, parent, out),
-            "user" => tool::results(&message, out)?,
+            "user" => results(&message, out)?,
             "result" => self.result(&line, out)?,
             "system" => self.system(&line, out),
             "control_request" => self.control_request(&line, out)?,

@@ -1,12 +1,13 @@
 //! The questions of Claude Code.
 
-use mia_api::{OptionKind, PermissionOption, PermissionRequest};
+use mia_api::{OptionKind, PermissionRequest};
 use mia_plugin::{Noise, Out};
 use serde_json::{Value, json};
 
 use super::adapter::ClaudeCode;
-use super::line::{ControlRequest, Line};
-use super::tool::question;
+use super::line::Line;
+use super::tool::kind;
+use crate::stream_json::{ControlRequest, option, question, respond};
 
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
@@ -50,21 +51,12 @@ impl ClaudeCode {
         out.ask(PermissionRequest {
             id: id.0.clone().into_owned(),
             tool_call_id: request.tool_use_id.map(|t| t.0.into_owned()).unwrap_or_default(),
-            title: question(&tool, &input),
+            title: question(&tool, kind(&tool), &input),
             options,
         });
         self.asked.insert(id.0.clone().into_owned(), Asked { input, always });
         Ok(())
     }
-}
-
-pub(super) fn respond(out: &mut Out, request: &str, answer: Value) {
-    let response = json!({"subtype": "success", "request_id": request, "response": answer});
-    out.write_json_line(&json!({"type": "control_response", "response": response}));
-}
-
-fn option(id: &str, name: &str, kind: OptionKind) -> PermissionOption {
-    PermissionOption { id: id.to_owned(), name: name.to_owned(), kind }
 }
 
 /// What "always" may change, and in words: only rules for calls like this one. A suggestion of

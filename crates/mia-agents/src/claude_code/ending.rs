@@ -9,8 +9,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::adapter::ClaudeCode;
-use super::line::{Line, ModelUsage, TurnUsage, text_of};
-use super::tool::title;
+use super::line::{Line, ModelUsage, TurnUsage};
+use crate::stream_json::{text_of, title};
 
 impl ClaudeCode {
     pub(super) fn result(&mut self, line: &Line<'_>, out: &mut Out) -> Result<(), Noise> {

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `adapter` | how it is started, and which line is whose |
 //! | `telling` | what it says: text, thoughts, tool calls; streams that break |
-//! | `tool` | tools: their calls, results and titles |
+//! | `tool` | its tools |
 //! | `asking` | its questions |
 //! | `ending` | its last word: answer or failure, tokens and money |
 //! | `line` | the lines as they are printed |

@@ -7,8 +7,8 @@ use mia_plugin::Out;
 use serde_json::value::RawValue;
 
 use super::adapter::ClaudeCode;
-use super::line::{Message, StreamEvent, text_of};
 use super::tool;
+use crate::stream_json::{Message, StreamEvent, text_of};
 
 /// The main agent's message that came last.
 ///

@@ -7,4 +7,5 @@ mod claude_code;
 mod codex;
 mod gemini;
 mod matrix;
+mod qwen;
 mod world;

@@ -76,3 +76,8 @@ mod gemini {
     use super::*;
     cases!(mia_agents::Gemini);
 }
+
+mod qwen {
+    use super::*;
+    cases!(mia_agents::Qwen);
+}

@@ -88,7 +88,11 @@ impl Family {
             };
             if stat.is_zombie() {
                 reap(pid);
-                continue;
+                // One whose first thread has ended looks like a zombie while its other threads
+                // have not, and has its children as long: they are known below it.
+                if proc::children(pid).is_empty() {
+                    continue;
+                }
             }
             let owners = match self.adopted.remove(&stat.id) {
                 Some(owners) if owners.len() == 1 => owners,

@@ -82,6 +82,15 @@ impl Conversation {
         }
     }
 
+    /// Where the client says that it works, in the words of Gemini CLI and of those that came of it.
+    #[must_use]
+    pub fn folder(&self) -> Option<&str> {
+        let users = self.messages.iter().rev().filter(|message| message.role == Role::User);
+        users
+            .flat_map(|message| message.text.lines())
+            .find_map(|line| line.strip_prefix("I'm currently working in the directory: "))
+    }
+
     /// Adds an instruction amid the messages.
     pub fn instruction(&mut self, text: &str) {
         self.add(Role::System, text, Vec::new());

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::conversation::{Conversation, Role};
 use super::plan::{Answer, Beat, Failure, Plan, Usage};
 use super::steps::{Lead, Step, options, steps};
-use super::tool_call::{Tool, ToolCall, sample, tool_call};
+use super::tool_call::{Tool, ToolCall, below, sample, tool_call};
 
 /// How often each failing step was asked for, for `times=K`.
 #[derive(Debug, Default)]
@@ -161,9 +161,12 @@ fn perform(step: &Step, conversation: &Conversation, index: usize) -> Plan {
             beats.extend(words("about to fail "));
             beats.push(Beat::Fail(options(argument).get("type").cloned()));
         }
-        "TOOL" => beats.extend(
-            step.arguments.iter().map(|call| Beat::Call(tool_call(&conversation.tools, call))),
-        ),
+        "TOOL" => {
+            let tools = &conversation.tools;
+            let call =
+                |words: &String| below(conversation.folder(), tools, tool_call(tools, words));
+            beats.extend(step.arguments.iter().map(|words| Beat::Call(call(words))));
+        }
         "REMEMBER" => beats.extend(words(&format!("OK, remembered {argument}"))),
         "RECALL" => beats.extend(words(&recall(conversation, index))),
         "COUNT" => beats.push(Beat::Text(format!("counts {}", json!(conversation.counts())))),

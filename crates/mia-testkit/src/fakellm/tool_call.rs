@@ -78,6 +78,23 @@ pub(super) fn tool_call(tools: &Tools, argument: &str) -> ToolCall {
     }
 }
 
+/// The call with its path below that folder, for a tool that refuses any other.
+pub(super) fn below(folder: Option<&str>, tools: &Tools, mut call: ToolCall) -> ToolCall {
+    let (Some(folder), Some(Tool::Function(schema))) = (folder, tools.get(&call.name)) else {
+        return call;
+    };
+    for name in PATHS {
+        let said = schema.pointer(&format!("/properties/{name}/description"));
+        let refuses = said
+            .and_then(Value::as_str)
+            .is_some_and(|said| said.contains("Relative paths are not supported"));
+        if let Some(Value::String(path)) = call.input.get_mut(name).filter(|_| refuses) {
+            *path = std::path::Path::new(folder).join(&*path).to_string_lossy().into_owned();
+        }
+    }
+    call
+}
+
 fn shell(tools: &Tools, command: &str) -> ToolCall {
     let known: [Known<'_>; 2] =
         [(&["command", "cmd"], json!(command)), (&["description"], json!("fake shell call"))];
@@ -224,6 +241,20 @@ mod tests {
         );
         let call = tool_call(&Tools::new(), "Agent {\"prompt\": \"x\"}");
         assert_eq!(call, ToolCall { name: "Agent".to_owned(), input: json!({ "prompt": "x" }) });
+    }
+
+    #[test]
+    fn a_tool_that_takes_no_relative_path_gets_none() {
+        let path = json!({ "type": "string", "description": "The file. Relative paths are not supported." });
+        let schema = json!({ "properties": { "file_path": path, "content": {} } });
+        let tools = offers("write_file", schema);
+        for (written, expected) in [("a", "/w d/a"), ("/b/a", "/b/a")] {
+            let call = tool_call(&tools, &format!("write {written} x"));
+            let call = below(Some("/w d"), &tools, call);
+            assert_eq!(call.input, json!({ "file_path": expected, "content": "x" }));
+        }
+        let call = tool_call(&tools, "write a x");
+        assert_eq!(below(None, &tools, call.clone()), call);
     }
 
     #[test]
