@@ -1,9 +1,11 @@
 //! The built-in plugins: one file an agent, with its quirks and the reason for each.
 
+mod acp_dialogue;
 mod claude_code;
 mod codex;
 mod gemini;
 mod guide;
+mod opencode;
 mod qwen;
 mod stream_json;
 
@@ -15,6 +17,7 @@ pub use claude_code::ClaudeCode;
 pub use codex::Codex;
 pub use gemini::Gemini;
 pub use guide::Guide;
+pub use opencode::OpenCode;
 pub use qwen::Qwen;
 
 /// All of them, new, in the order in which they are asked when nobody chose one.
@@ -24,6 +27,7 @@ pub fn built_in() -> Vec<Arc<dyn CodingPlugin>> {
         cli(ClaudeCode::NAME, ClaudeCode::VERSION, ClaudeCode::default()),
         cli(Codex::NAME, Codex::VERSION, Codex::default()),
         cli(Gemini::NAME, Gemini::VERSION, Gemini::default()),
+        cli(OpenCode::NAME, OpenCode::VERSION, OpenCode::default()),
         cli(Qwen::NAME, Qwen::VERSION, Qwen::default()),
         Arc::new(Guide::new()),
     ]

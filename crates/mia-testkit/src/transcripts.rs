@@ -82,6 +82,15 @@ pub fn qwen() -> Vec<Transcript> {
     recordings("qwen")
 }
 
+/// All recordings of opencode's ACP dialogue, by case.
+///
+/// # Panics
+/// When they can't be read.
+#[must_use]
+pub fn opencode() -> Vec<Transcript> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts/opencode"))
+}
+
 fn read(folder: &Path) -> Vec<Transcript> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -7,5 +7,6 @@ mod claude_code;
 mod codex;
 mod gemini;
 mod matrix;
+mod opencode;
 mod qwen;
 mod world;

@@ -77,6 +77,11 @@ mod gemini {
     cases!(mia_agents::Gemini);
 }
 
+mod opencode {
+    use super::*;
+    cases!(mia_agents::OpenCode);
+}
+
 mod qwen {
     use super::*;
     cases!(mia_agents::Qwen);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
-use mia_agents::{ClaudeCode, Codex, Gemini, Qwen};
+use mia_agents::{ClaudeCode, Codex, Gemini, OpenCode, Qwen};
 use mia_api::{
     ConversationId, DispatchOptions, DispatchResult, EventBody, NoticeKind, OptionKind,
     PermissionRequest, PermissionResolution, PluginContext, PluginError, ResolvedBy, TaskId,
@@ -59,6 +59,12 @@ impl Real for Gemini {
     const OTHER_MODEL: &'static str = "gemini-2.5-pro";
     // Its tools refuse paths with a double quote in them.
     const ODD_FOLDER: &'static str = "a b ü 漢 'q";
+}
+
+impl Real for OpenCode {
+    const AGENT: RealAgent = RealAgent::OpenCode;
+    const VERSION: &'static str = Self::VERSION;
+    const OTHER_MODEL: &'static str = "fake/chosen-model";
 }
 
 impl Real for Qwen {

@@ -110,6 +110,8 @@ fn no_agent_is_status_3_with_all_that_helps() {
     claude-code   install it with: mia plugin install claude-code
     codex         install it with: mia plugin install codex
     gemini        install it with: mia plugin install gemini
+    opencode      install it with: mia plugin install opencode
+    qwen          install it with: mia plugin install qwen
   To try Mia without an agent:
     mia ask --plugin guide \"what is this repository?\"\n"
     );

@@ -31,7 +31,7 @@ fn bytes_that_are_no_text_are_refused_by_their_place() {
 
 #[test]
 fn an_unknown_agent_is_refused_with_the_nearest() {
-    let known = "there are: claude-code, codex, gemini, guide";
+    let known = "there are: claude-code, codex, gemini, guide, opencode, qwen";
     refused(b"", &["ask", "-p", "claude", "x"], &["did you mean \"claude-code\"?", known]);
     refused(b"", &["ask", "-p", "claud-code", "x"], &["did you mean \"claude-code\"?"]);
     refused(b"", &["ask", "-p", "giude", "x"], &["did you mean \"guide\"?"]);

@@ -1,6 +1,6 @@
 //! What an adapter says about its agent's output.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use mia_api::{
@@ -49,6 +49,8 @@ pub struct Out {
     /// How far into the current message its second telling has come; none when it tells it first.
     retold: Option<usize>,
     open_tools: HashMap<String, Open>,
+    /// Calls that the model still writes.
+    announced: HashSet<String>,
     /// The session that is resumed; another one is a fresh one that the agent began in silence.
     expected_session: Option<String>,
     /// The content has reached its limit.
@@ -99,6 +101,7 @@ impl Out {
             message_start: 0,
             retold: None,
             open_tools: HashMap::new(),
+            announced: HashSet::new(),
             expected_session: None,
             full: false,
             input_kept: 0,
@@ -243,6 +246,7 @@ impl Out {
             });
             return;
         }
+        self.announced.remove(&call.id);
         if self.open_tools.len() < TOOL_CALLS {
             let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
             let files = call.locations.iter().filter(|_| changes).map(|l| l.path.clone());
@@ -265,6 +269,14 @@ impl Out {
         self.push(EventBody::ToolCall(call));
     }
 
+    /// The model begins to write a call of a tool, whose input is not known yet. Nothing is shown, but
+    /// an agent that prints nothing meanwhile is not taken for stalled.
+    pub fn tool_announced(&mut self, id: &str) {
+        if self.announced.len() < TOOL_CALLS && !self.is_open(id) {
+            self.announced.insert(id.to_owned());
+        }
+    }
+
     /// A tool call goes on.
     pub fn tool_update(&mut self, id: &str, status: ToolStatus, content: Vec<ToolContent>) {
         self.push(EventBody::ToolUpdate {
@@ -278,6 +290,7 @@ impl Out {
     /// A tool has ended. It is paired with its call by id (M-09); a result without a call is shown
     /// too. Output over 1 MiB is cut.
     pub fn tool_result(&mut self, id: &str, output: &str, is_error: bool) {
+        self.announced.remove(id);
         let (name, since) = match self.open_tools.remove(id) {
             Some(open) => {
                 // What was refused or went wrong has changed nothing.
@@ -447,10 +460,10 @@ impl Out {
         self.open_tools.contains_key(tool)
     }
 
-    /// True while any tool call has no result.
+    /// True while any tool call has no result, or is being written.
     #[must_use]
     pub fn has_open_tools(&self) -> bool {
-        !self.open_tools.is_empty()
+        !self.open_tools.is_empty() || !self.announced.is_empty()
     }
 
     /// How the agent said that it is done, once it has.
@@ -590,6 +603,21 @@ mod tests {
         out.tool_result("done", "", false);
         out.tool_result("denied", "", true);
         assert_eq!(out.said.files_changed, BTreeSet::from(["done.txt".to_owned()]));
+    }
+
+    #[tokio::test]
+    async fn m_019_a_call_that_is_being_written_counts_as_open() {
+        let mut out = Out::new("p");
+        for id in ["1", "2"] {
+            out.tool_announced(id);
+            assert!(out.has_open_tools());
+        }
+        assert_eq!(out.take_events(), []);
+        out.tool_call(call("1"));
+        out.tool_result("1", "", false);
+        assert!(out.has_open_tools());
+        out.tool_result("2", "", true);
+        assert!(!out.has_open_tools());
     }
 
     #[tokio::test]

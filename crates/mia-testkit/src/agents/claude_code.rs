@@ -26,5 +26,6 @@ pub(super) fn setup(url: &str) -> Setup {
         files: Vec::new(),
         env: env.map(|(name, value)| (name, value.to_owned())).to_vec(),
         key: "ANTHROPIC_API_KEY",
+        first: &[],
     }
 }

@@ -36,5 +36,6 @@ stream_max_retries = 1
         files: vec![(".codex/config.toml", config)],
         env: vec![("CODEX_API_KEY", "dummy".to_owned())],
         key: "CODEX_API_KEY",
+        first: &[],
     }
 }

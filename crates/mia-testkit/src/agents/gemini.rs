@@ -24,5 +24,6 @@ pub(super) fn setup(url: &str) -> Setup {
         files: vec![(".gemini/settings.json", settings.to_owned())],
         env: env.map(|(name, value)| (name, value.to_owned())).to_vec(),
         key: "GEMINI_API_KEY",
+        first: &[],
     }
 }

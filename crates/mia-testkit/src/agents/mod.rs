@@ -41,6 +41,9 @@ pub(crate) struct Setup {
     env: Vec<(&'static str, String)>,
     /// Of these, the one that holds the key.
     key: &'static str,
+    /// Arguments with which it is run once in a fresh home, where several first starts at once would
+    /// be in each other's way.
+    first: &'static [&'static str],
 }
 
 impl RealAgent {
@@ -194,7 +197,17 @@ impl RealHome {
             fs::create_dir_all(file.parent().expect("it is below HOME")).expect("a fresh folder");
             fs::write(file, text).expect("a fresh file");
         }
-        Self { folder, agent, url: url.to_owned() }
+        let home = Self { folder, agent, url: url.to_owned() };
+        home.first_start();
+        home
+    }
+
+    fn first_start(&self) {
+        let first = self.agent.setup(&self.url).first;
+        if let (false, Some(program)) = (first.is_empty(), self.agent.program()) {
+            let run = self.command(&program).args(first).output().expect("the agent starts");
+            assert!(run.status.success(), "{run:?}");
+        }
     }
 
     /// The agent's HOME.

@@ -18,7 +18,7 @@ pub(super) fn setup(url: &str) -> Setup {
     "fake": {{
       "npm": "@ai-sdk/openai-compatible",
       "name": "fake",
-      "options": {{ "baseURL": "{url}/v1", "apiKey": "{{env:FAKE_API_KEY}}" }},
+      "options": {{ "baseURL": "{url}/v1", "apiKey": "{{env:OPENAI_API_KEY}}" }},
       "models": {{
         "fake-model": {{
           "name": "fake-model",
@@ -27,7 +27,8 @@ pub(super) fn setup(url: &str) -> Setup {
           "attachment": true,
           "reasoning": true,
           "modalities": {{ "input": ["text", "image"], "output": ["text"] }}
-        }}
+        }},
+        "chosen-model": {{ "name": "chosen-model", "limit": {{ "context": 1000000, "output": 8000 }} }}
       }}
     }}
   }},
@@ -40,13 +41,15 @@ pub(super) fn setup(url: &str) -> Setup {
 "#
     );
     let env = [
-        ("FAKE_API_KEY", "dummy"),
+        ("OPENAI_API_KEY", "dummy"),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
     ];
     Setup {
         files: vec![(".config/opencode/opencode.json", config)],
         env: env.map(|(name, value)| (name, value.to_owned())).to_vec(),
-        key: "FAKE_API_KEY",
+        key: "OPENAI_API_KEY",
+        // Its database is made at the first start.
+        first: &["session", "list"],
     }
 }

@@ -28,5 +28,6 @@ pub(super) fn setup(url: &str) -> Setup {
         files: vec![(".qwen/settings.json", settings.to_owned())],
         env: env.map(|(name, value)| (name, value.to_owned())).to_vec(),
         key: "OPENAI_API_KEY",
+        first: &[],
     }
 }

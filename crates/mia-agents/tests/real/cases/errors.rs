@@ -22,18 +22,12 @@ async fn ask_with_limit<A: Real>(world: &World<A>, prompt: &str, limit: Duration
 /// ended it.
 fn failed_or_ended<A: Real>(world: &World<A>, ran: &Ran, causes: &[Cause]) {
     let error = ran.error();
-    // One that does not give up on an error may do so on streams that are cut.
-    if world.can(Ability::GivesUp) || error.code == ErrorCode::ProviderError {
-        let is_expected = error.cause.is_some_and(|cause| causes.contains(&cause));
-        assert!(error.code == ErrorCode::ProviderError && is_expected, "{error:?}");
-        assert!(error.hint.is_some(), "{error:?}");
-    } else {
-        assert_eq!(
-            (error.code, error.phase),
-            (ErrorCode::Timeout, Some(Phase::Total)),
-            "{error:?}"
-        );
-    }
+    let gave_up = error.code == ErrorCode::ProviderError
+        && error.cause.is_some_and(|cause| causes.contains(&cause))
+        && error.hint.is_some();
+    let ended = (error.code, error.phase) == (ErrorCode::Timeout, Some(Phase::Total));
+    // Whether one that goes on trying does so within the limit is up to the provider too.
+    assert!(gave_up || ended && !world.can(Ability::GivesUp), "{error:?}");
     assert_eq!(world.alive(), []);
 }
 
@@ -42,8 +36,9 @@ pub(crate) async fn m_026_errors_of_the_provider_have_their_cause<A: Real>(world
         let world = &world;
         async move { ask_with_limit(world, &format!("ERROR {error}"), LIMIT).await }
     };
-    // One after the other at first: the last two may be long in coming.
-    let (bad, key) = (ask("400 msg=bad request of ours").await, ask("401").await);
+    // These are final, so there is no limit to race with on a loaded machine.
+    let bad = world.ask("ERROR 400 msg=bad request of ours").await;
+    let key = world.ask("ERROR 401").await;
     for (ran, cause) in [(&bad, Cause::InvalidRequest), (&key, Cause::Authentication)] {
         let error = ran.error();
         assert_eq!((error.code, error.cause), (ErrorCode::ProviderError, Some(cause)), "{error:?}");

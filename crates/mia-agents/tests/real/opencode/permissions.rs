@@ -1,0 +1,136 @@
+//! Who may do what: its rules, our questions, and its own TCP port.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use mia_api::{EventBody, OptionKind, PermissionPolicy};
+use mia_testkit::proc;
+use pretty_assertions::assert_eq;
+
+use super::World;
+use crate::world::{Ran, SOON, Somebody};
+
+async fn ask(
+    world: &World,
+    prompt: &str,
+    policy: Option<PermissionPolicy>,
+    who: &Arc<Somebody>,
+) -> Ran {
+    let mut dispatch = world.dispatch(prompt);
+    dispatch.options.permissions = policy;
+    dispatch.permissions = Arc::clone(who) as _;
+    world.run(dispatch).await
+}
+
+#[tokio::test]
+async fn m_026_always_is_for_the_same_call_only() {
+    let Some(world) = World::new().await else { return };
+    let somebody = Somebody::who_says(OptionKind::AllowAlways);
+    let prompt = "TOOL bash touch one\nTOOL bash touch one\nTOOL bash touch two\nSAY done";
+    let ran = ask(&world, prompt, Some(PermissionPolicy::Edit), &somebody).await;
+    assert_eq!(ran.answer(), "done");
+    let asked: Vec<_> = somebody.asked().into_iter().map(|question| question.title).collect();
+    // opencode itself would take it for all of `touch`.
+    assert_eq!(asked, ["bash touch one", "bash touch two"]);
+}
+
+#[tokio::test]
+async fn m_026_a_question_names_the_file_and_what_is_outside() {
+    let Some(world) = World::new().await else { return };
+    std::fs::write(world.home.work().join("x.env"), "A=1").unwrap();
+    let somebody = Somebody::who_says(OptionKind::AllowOnce);
+    let ran = ask(&world, "TOOL read x.env\nTOOL read /etc/hosts\nSAY done", None, &somebody).await;
+    assert_eq!(ran.answer(), "done");
+    let asked: Vec<_> = somebody.asked().into_iter().map(|question| question.title).collect();
+    assert_eq!(asked, ["read x.env", "read /etc/hosts (outside the folder: /etc)"]);
+    assert!(ran.results().iter().all(|result| !result.is_error), "{:?}", ran.results());
+}
+
+#[tokio::test]
+async fn m_026_a_project_can_not_loosen_a_policy() {
+    let Some(world) = World::new().await else { return };
+    let allowing = r#"{"*":"allow","bash":"allow","edit":"allow"}"#;
+    let agents: Vec<_> = ["build", "mia-read-only"]
+        .iter()
+        .map(|name| format!(r#""{name}":{{"mode":"primary","permission":{allowing}}}"#))
+        .collect();
+    let config = format!(r#"{{"permission":{allowing},"agent":{{{}}}}}"#, agents.join(","));
+    std::fs::write(world.home.work().join("opencode.json"), config).unwrap();
+    let somebody = Somebody::who_says(OptionKind::AllowOnce);
+    let prompt = "TOOL write made.txt x\nTOOL bash touch made.txt\nSAY done";
+    let ran = ask(&world, prompt, Some(PermissionPolicy::ReadOnly), &somebody).await;
+    assert_eq!((ran.answer(), world.file("made.txt")), ("done", None));
+    assert_eq!(somebody.asked(), []);
+    let log = world.llm.log();
+    let body = log.turns().last().unwrap().body.as_ref().unwrap();
+    let offered: Vec<_> =
+        body["tools"].as_array().unwrap().iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(offered, ["glob", "grep", "read", "todowrite"]);
+}
+
+#[tokio::test]
+async fn m_026_a_policy_that_can_not_be_given_fails_the_turn() {
+    let Some(world) = World::new().await else { return };
+    let mut dispatch = world.dispatch("TOOL bash touch made.txt\nSAY done");
+    dispatch.options.permissions = Some(PermissionPolicy::ReadOnly);
+    let own = [("OPENCODE_CONFIG_CONTENT".to_owned(), r#"{"share":"disabled"}"#.to_owned())];
+    dispatch.environment = world.environment().into_iter().chain(own).collect();
+    let ran = world.run(dispatch).await;
+    let hint = ran.error().hint.as_deref().unwrap_or_default();
+    assert!(hint.contains("OPENCODE_CONFIG_CONTENT"), "{:?}", ran.error());
+    assert_eq!((world.file("made.txt"), world.llm.log().total), (None, 0));
+}
+
+#[tokio::test]
+async fn m_013_its_port_on_loopback_is_closed_to_others() {
+    let Some(world) = World::new().await else { return };
+    let mut running = world.start(world.dispatch("PRE here\nGATE open\nSAY !"));
+    running.until_said("here").await;
+    let ports = proc::wait_for("its port", SOON, || {
+        let ports: Vec<u16> = world.alive().iter().flat_map(|p| listening(p.pid())).collect();
+        (!ports.is_empty()).then_some(ports)
+    })
+    .await;
+    for port in ports {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(b"GET /session HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(std::str::from_utf8(&answer), Ok("HTTP/1.1 401"));
+    }
+    world.llm.open("open");
+    assert_eq!(running.end().await.answer(), "here!");
+}
+
+/// The TCP ports on which that process listens.
+fn listening(pid: u32) -> Vec<u16> {
+    let sockets: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .filter_map(|fd| std::fs::read_link(fd.ok()?.path()).ok())
+        .filter_map(|to| {
+            Some(to.to_str()?.strip_prefix("socket:[")?.trim_end_matches(']').to_owned())
+        })
+        .collect();
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default();
+    let port = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let listens = fields.get(3) == Some(&"0A")
+            && sockets.iter().any(|s| Some(&s.as_str()) == fields.get(9));
+        let (_, port) = fields.get(1)?.split_once(':')?;
+        listens.then(|| u16::from_str_radix(port, 16).ok()).flatten()
+    };
+    table.lines().filter_map(port).collect()
+}
+
+#[tokio::test]
+async fn m_006_a_rule_of_the_users_that_forbids_is_a_warning() {
+    let Some(world) = World::new().await else { return };
+    let config = r#"{"permission":{"bash":{"*":"allow","touch *":"deny"}}}"#;
+    std::fs::write(world.home.work().join("opencode.json"), config).unwrap();
+    let ran = world.run(world.dispatch("TOOL bash touch made.txt\nSAY done")).await;
+    assert_eq!((ran.answer(), world.file("made.txt")), ("done", None));
+    assert_eq!(ran.result().warnings, ["not allowed: bash touch made.txt"]);
+    assert!(!ran.events.iter().any(|event| matches!(event, EventBody::Permission(_))));
+}
