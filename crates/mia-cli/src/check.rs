@@ -189,7 +189,7 @@ fn summary(plugin: &Plugin) -> String {
         row("model", say(plugin.model)),
         row("permissions", permissions),
     ];
-    rows.extend(plugin.lacks.iter().map(|lack| row("can't do", lack.shows.clone())));
+    rows.extend(plugin.lacks.iter().map(|lack| row("note", lack.shows.clone())));
     aligned(&rows)
 }
 

@@ -113,7 +113,7 @@ fn info(plugin: &PluginStatus) -> String {
         ("what to do", plugin.hint.as_deref()),
     ];
     rows.extend(more.into_iter().filter_map(|(name, value)| Some(row(name, value?))));
-    rows.extend(plugin.lacks.iter().map(|lack| row("can't do", &lack.shows)));
+    rows.extend(plugin.lacks.iter().map(|lack| row("note", &lack.shows)));
     aligned(&rows)
 }
 

@@ -214,6 +214,11 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                         Some(_) if session.is_none() => {
                             unwritten = written(NOT_FORGOTTEN, sessions.remove(&key)).await;
                         }
+                        // What the adapter counts on next time is of this turn, too: a failed one
+                        // has its tokens.
+                        Some(record) if !record.state.is_null() => {
+                            unwritten = written(NOT_SAVED, sessions.put(&key, &record)).await;
+                        }
                         _ => {}
                     }
                     return Err(with_unwritten(*error, unwritten));

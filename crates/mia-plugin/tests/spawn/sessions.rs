@@ -94,6 +94,20 @@ async fn m_017_a_fresh_session_whose_first_turn_failed_is_not_kept_and_an_older_
 }
 
 #[tokio::test]
+async fn m_017_what_an_adapter_keeps_is_of_the_last_turn_even_if_that_failed() {
+    let keep = |n: u64| say(&json!({"t": "keep", "n": n}));
+    let world = World::new(&answers_in("s1")).await;
+    let conversation = ConversationId::generate();
+    world.cli.next_script(&[&session("s1"), &keep(1), DONE].concat());
+    world.run(turn(&world, &conversation, 0)).await.outcome.unwrap();
+    world.cli.next_script(&[&session("s1"), &keep(2), "exit 1"].concat());
+    world.run(turn(&world, &conversation, 1)).await.outcome.unwrap_err();
+    world.run(turn(&world, &conversation, 2)).await.outcome.unwrap();
+    let argv = world.file("argv");
+    assert!(argv.contains("--resume=s1") && argv.contains("--kept=2"), "{argv}");
+}
+
+#[tokio::test]
 async fn m_017_an_aborted_turn_keeps_its_session() {
     let world = World::new(&[&session("s1"), &text("a"), "hang"].concat()).await;
     let mut running = world.start(world.dispatch("x"));

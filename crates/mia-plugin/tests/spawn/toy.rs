@@ -56,6 +56,10 @@ enum Said {
         input: u64,
         output: u64,
     },
+    /// What it wants to find again.
+    Keep {
+        n: u64,
+    },
     Ask {
         id: String,
     },
@@ -82,6 +86,7 @@ impl CliAdapter for Toy {
         }
         if let Some(session) = call.session {
             launch.arg(format!("--resume={}", session.session_id));
+            launch.arg(format!("--kept={}", session.state));
         }
         if call.somebody_there {
             launch.arg("--asks");
@@ -105,6 +110,7 @@ impl CliAdapter for Toy {
             Said::Usage { input, output } => {
                 out.usage(Usage { input_tokens: input, output_tokens: output, ..Usage::default() })
             }
+            Said::Keep { n } => out.session_state(json!(n)),
             Said::Ask { id } => out.ask(question(&id)),
             Said::Unask { id } => out.withdraw(&id),
             Said::Done => out.complete(StopReason::EndTurn),
