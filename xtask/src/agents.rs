@@ -128,7 +128,8 @@ and so does `mia plugin info NAME`. The test then checks that.
     text
 }
 
-/// Abilities that an agent lacks and no case checks, and cases that no test runs.
+/// Abilities that no case checks, built-in agents that the cases are not run with, lines of the
+/// matrix that are not understood, and agents that Mia installs in another version than is tested.
 pub(crate) fn problems(repository: &Repository) -> Result<Vec<String>, Failure> {
     let matrix = fs::read_to_string(repository.path(MATRIX))
         .map_err(|error| format!("can't read {MATRIX}: {error}"))?;
@@ -148,7 +149,22 @@ pub(crate) fn problems(repository: &Repository) -> Result<Vec<String>, Failure> 
         // It needs no program and has its own tests.
         .filter(|name| *name != "guide" && !tested.contains(name))
         .map(|name| format!("{MATRIX} does not run its cases with {name}"));
-    Ok(unchecked.chain(untested).collect())
+    let listed = matrix.lines().filter(|line| line.trim_start().starts_with('"')).count();
+    let odd = (listed != cases.len())
+        .then(|| format!("{MATRIX} lists {listed} cases, and {} are understood", cases.len()));
+    let pins: Pins = serde_json::from_str(
+        &fs::read_to_string(repository.path(PINS))
+            .map_err(|error| format!("can't read {PINS}: {error}"))?,
+    )?;
+    let unpinned = plugins.iter().filter_map(|plugin| {
+        let package = plugin.package()?;
+        let pin = pins.dependencies.get(&package.name);
+        (pin != Some(&package.version)).then(|| {
+            let (name, version) = (plugin.name(), &package.version);
+            format!("{name} is installed as {version}, and {PINS} has {pin:?}")
+        })
+    });
+    Ok(unchecked.chain(untested).chain(odd).chain(unpinned).collect())
 }
 
 #[cfg(test)]

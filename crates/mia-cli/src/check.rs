@@ -224,7 +224,7 @@ fn replay(check: &Check<'_>, manifest: Manifest, recording: &Path) -> Result<Exi
     }
     let mut replayed = replay.finish(task, conversation);
     out.events(std::mem::take(&mut replayed.events))?;
-    drop(out);
+    out.finish()?;
     if !check.quiet {
         let terminal = Terminal::of_stderr();
         let mut text = understood(&replayed);
@@ -286,6 +286,16 @@ impl<W: Write> Output<W> {
             }
         }
         Ok(true)
+    }
+
+    /// Writes what is left. That nobody reads it is no failure.
+    fn finish(mut self) -> Result<(), Failure> {
+        match self.out.flush() {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::environment(format!("can't write to stdout: {error}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn event(&mut self, body: EventBody) -> io::Result<()> {

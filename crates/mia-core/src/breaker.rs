@@ -49,15 +49,45 @@ impl Bearing {
     }
 }
 
+/// Why a plugin is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It failed several times in a row.
+    Failures,
+    /// Its provider asked to wait.
+    Asked,
+}
+
+/// How an attempt was let through; [`Breaker::record`] wants it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ticket {
+    /// Nothing was wrong.
+    Usual,
+    /// It is the one that tries whether all is well again.
+    Trial,
+}
+
+/// An attempt was not let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Closed {
+    /// Why not.
+    pub(crate) why: Why,
+    /// For how long; none while somebody tries, for that one will tell.
+    pub(crate) left: Option<Duration>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
     #[default]
-    Closed,
-    Open {
+    Working,
+    Resting {
         until: Instant,
+        why: Why,
     },
-    /// Open, and somebody tries whether it is well again.
-    Trying,
+    /// Somebody tries whether it is well again.
+    Tried {
+        why: Why,
+    },
 }
 
 /// The breaker of one plugin.
@@ -68,46 +98,77 @@ pub(crate) struct Breaker {
 }
 
 impl Breaker {
-    /// Lets an attempt through, or says how long it is not to be tried. Each attempt that is let
-    /// through is to be followed by [`Breaker::record`].
-    pub(crate) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+    /// Lets an attempt through, or says why not.
+    pub(crate) fn admit(&mut self, now: Instant) -> Result<Ticket, Closed> {
         match self.state {
-            State::Closed => Ok(()),
-            State::Open { until } if now < until => Err(until - now),
-            State::Open { .. } => {
-                self.state = State::Trying;
-                Ok(())
+            State::Working => Ok(Ticket::Usual),
+            State::Resting { until, why } if now < until => {
+                Err(Closed { why, left: Some(until - now) })
             }
-            // Whoever tries will tell.
-            State::Trying => Err(Duration::ZERO),
+            State::Resting { why, .. } => {
+                self.state = State::Tried { why };
+                Ok(Ticket::Trial)
+            }
+            State::Tried { why } => Err(Closed { why, left: None }),
+        }
+    }
+
+    /// An attempt that was let through shows something. The others need not wait for its end, which
+    /// may take hours; if it fails all the same, that is one failure too many.
+    pub(crate) fn shows_life(&mut self, ticket: Ticket) {
+        if let (Ticket::Trial, State::Tried { why }) = (ticket, self.state) {
+            self.state = State::Working;
+            self.failures = match why {
+                Why::Failures => FAILURES - 1,
+                Why::Asked => self.failures,
+            };
         }
     }
 
     /// Takes note of how an attempt came out.
-    pub(crate) fn record(&mut self, bearing: Bearing, now: Instant) {
+    pub(crate) fn record(&mut self, ticket: Ticket, bearing: Bearing, now: Instant) {
+        let tried = match (ticket, self.state) {
+            (Ticket::Trial, State::Tried { why }) => Some(why),
+            _ => None,
+        };
         match bearing {
             Bearing::Well => *self = Self::default(),
+            Bearing::Wait(long) => self.rest(now + long, Why::Asked),
             Bearing::Unwell => {
+                // One that began before the rest did says nothing new.
+                if tried.is_none() && self.state != State::Working {
+                    return;
+                }
                 self.failures = self.failures.saturating_add(1);
-                if self.failures >= FAILURES || self.state == State::Trying {
-                    self.state = State::Open { until: now + REST };
+                if self.failures >= FAILURES || tried == Some(Why::Failures) {
+                    self.rest(now + REST, Why::Failures);
+                } else {
+                    self.state = State::Working;
                 }
             }
-            Bearing::Wait(long) => self.state = State::Open { until: now + long },
             // The next one may try.
-            Bearing::Nothing if self.state == State::Trying => {
-                self.state = State::Open { until: now };
+            Bearing::Nothing => {
+                if let Some(why) = tried {
+                    self.state = State::Resting { until: now, why };
+                }
             }
-            Bearing::Nothing => {}
         }
     }
 
-    /// How long it is still left alone; none while it is closed.
+    /// Rests until then; a longer rest stays.
+    fn rest(&mut self, until: Instant, why: Why) {
+        match self.state {
+            State::Resting { until: longer, .. } if longer >= until => {}
+            _ => self.state = State::Resting { until, why },
+        }
+    }
+
+    /// How long it is still left alone; none while it is asked.
     pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         match self.state {
-            State::Closed => None,
-            State::Open { until } => Some(until.saturating_duration_since(now)),
-            State::Trying => Some(Duration::ZERO),
+            State::Working => None,
+            State::Resting { until, .. } => Some(until.saturating_duration_since(now)),
+            State::Tried { .. } => Some(Duration::ZERO),
         }
     }
 }
@@ -153,39 +214,89 @@ mod tests {
         assert_eq!(Bearing::of(None), Bearing::Well);
     }
 
+    fn rests(left: Duration) -> Result<Ticket, Closed> {
+        Err(Closed { why: Why::Failures, left: Some(left) })
+    }
+
+    /// One that has failed three times.
+    fn resting(now: Instant) -> Breaker {
+        let mut breaker = Breaker::default();
+        for _ in 0..3 {
+            assert_eq!(breaker.admit(now), Ok(Ticket::Usual));
+            breaker.record(Ticket::Usual, Bearing::Unwell, now);
+        }
+        breaker
+    }
+
     #[test]
     fn m_036_three_failures_in_a_row_open_it_for_five_minutes_and_then_one_may_try() {
         let start = Instant::now();
         let mut breaker = Breaker::default();
+        let usual = Ticket::Usual;
         for bearing in [Bearing::Unwell, Bearing::Unwell, Bearing::Well, Bearing::Unwell] {
-            assert_eq!(breaker.admit(start), Ok(()));
-            breaker.record(bearing, start);
+            assert_eq!(breaker.admit(start), Ok(usual));
+            breaker.record(usual, bearing, start);
         }
-        breaker.record(Bearing::Nothing, start);
-        breaker.record(Bearing::Unwell, start);
-        assert_eq!(breaker.admit(start), Ok(()), "two in a row");
-        breaker.record(Bearing::Unwell, start);
-        assert_eq!(breaker.admit(start + MINUTE), Err(4 * MINUTE));
+        breaker.record(usual, Bearing::Nothing, start);
+        breaker.record(usual, Bearing::Unwell, start);
+        assert_eq!(breaker.admit(start), Ok(usual), "two in a row");
+        breaker.record(usual, Bearing::Unwell, start);
+        assert_eq!(breaker.admit(start + MINUTE), rests(4 * MINUTE));
         let later = start + 5 * MINUTE;
-        assert_eq!(breaker.admit(later), Ok(()));
+        assert_eq!(breaker.admit(later), Ok(Ticket::Trial));
         for _ in 0..9 {
-            assert_eq!(breaker.admit(later), Err(Duration::ZERO), "exactly one tries");
+            let closed = Closed { why: Why::Failures, left: None };
+            assert_eq!(breaker.admit(later), Err(closed), "exactly one tries");
         }
-        breaker.record(Bearing::Nothing, later);
-        assert_eq!(breaker.admit(later), Ok(()), "one that said nothing lets the next one try");
-        breaker.record(Bearing::Unwell, later);
-        assert_eq!(breaker.admit(later + MINUTE), Err(4 * MINUTE));
-        assert_eq!(breaker.admit(later + 5 * MINUTE), Ok(()));
-        breaker.record(Bearing::Well, later + 5 * MINUTE);
+        breaker.record(Ticket::Trial, Bearing::Nothing, later);
+        assert_eq!(
+            breaker.admit(later),
+            Ok(Ticket::Trial),
+            "who said nothing lets the next one try"
+        );
+        breaker.record(Ticket::Trial, Bearing::Unwell, later);
+        assert_eq!(breaker.admit(later + MINUTE), rests(4 * MINUTE));
+        assert_eq!(breaker.admit(later + 5 * MINUTE), Ok(Ticket::Trial));
+        breaker.record(Ticket::Trial, Bearing::Well, later + 5 * MINUTE);
         assert_eq!(breaker.left(later + 5 * MINUTE), None);
     }
 
     #[test]
-    fn m_036_a_wish_to_wait_is_heeded_at_once() {
+    fn m_036_one_that_began_earlier_is_not_the_one_that_tries() {
+        let start = Instant::now();
+        let later = start + 5 * MINUTE;
+        for bearing in [Bearing::Nothing, Bearing::Unwell] {
+            let mut breaker = resting(start);
+            assert_eq!(breaker.admit(later), Ok(Ticket::Trial));
+            breaker.record(Ticket::Usual, bearing, later);
+            assert!(breaker.admit(later).is_err(), "still only one tries");
+        }
+    }
+
+    #[test]
+    fn m_036_who_tries_and_shows_something_lets_the_others_in() {
+        let start = Instant::now();
+        let mut breaker = resting(start);
+        let later = start + 5 * MINUTE;
+        assert_eq!(breaker.admit(later), Ok(Ticket::Trial));
+        breaker.shows_life(Ticket::Trial);
+        assert_eq!(breaker.admit(later), Ok(Ticket::Usual));
+        breaker.record(Ticket::Trial, Bearing::Unwell, later);
+        assert_eq!(breaker.admit(later), rests(5 * MINUTE), "it was not well after all");
+    }
+
+    #[test]
+    fn m_036_a_wish_to_wait_is_heeded_and_makes_no_rest_shorter() {
         let start = Instant::now();
         let mut breaker = Breaker::default();
-        breaker.record(Bearing::Wait(MINUTE), start);
-        assert_eq!(breaker.admit(start), Err(MINUTE));
-        assert_eq!(breaker.admit(start + MINUTE), Ok(()));
+        breaker.record(Ticket::Usual, Bearing::Wait(MINUTE), start);
+        let asked = Closed { why: Why::Asked, left: Some(MINUTE) };
+        assert_eq!(breaker.admit(start), Err(asked));
+        assert_eq!(breaker.admit(start + MINUTE), Ok(Ticket::Trial));
+        breaker.record(Ticket::Trial, Bearing::Unwell, start + MINUTE);
+        assert_eq!(breaker.admit(start + MINUTE), Ok(Ticket::Usual), "the first failure");
+        let mut breaker = resting(start);
+        breaker.record(Ticket::Usual, Bearing::Wait(MINUTE), start);
+        assert_eq!(breaker.admit(start), rests(5 * MINUTE));
     }
 }

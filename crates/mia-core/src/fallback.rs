@@ -1,6 +1,6 @@
 //! Whether the next plugin is asked after one has failed (M-34). Pure.
 
-use mia_api::{Cause, ErrorCode, Phase, PluginError};
+use mia_api::{Cause, ErrorCode, PluginError};
 use mia_config::AfterOutput;
 
 /// What follows a failed attempt.
@@ -14,13 +14,19 @@ pub(crate) enum Next {
     Restart,
 }
 
-/// Decides. `visible` says whether the attempt had shown anything, or its model had begun to work.
-pub(crate) fn after(error: &PluginError, visible: bool, after_output: AfterOutput) -> Next {
+/// Decides. `visible` says whether the attempt had shown anything, or its model had begun to work;
+/// `out_of_time` whether the limit of the dispatch has come, which is for all attempts together.
+pub(crate) fn after(
+    error: &PluginError,
+    visible: bool,
+    out_of_time: bool,
+    after_output: AfterOutput,
+) -> Next {
     let hopeless = match error.code {
         // Somebody wants the end; another agent would print as much.
         ErrorCode::Aborted | ErrorCode::BufferOverflow => true,
-        // The limit is the dispatch's, whoever answers.
-        ErrorCode::Timeout => matches!(error.phase, Some(Phase::Total | Phase::Queue)),
+        // A plugin's own limit is only that plugin's.
+        ErrorCode::Timeout => out_of_time,
         // No agent can work there.
         ErrorCode::SpawnFailure => error.cause == Some(Cause::WorkingDirectory),
         _ => false,
@@ -42,14 +48,12 @@ mod tests {
             let error = PluginError::new(code, "p", "x");
             let never = matches!(code, ErrorCode::Aborted | ErrorCode::BufferOverflow);
             let expected = if never { Next::Stop } else { Next::MoveOn };
-            assert_eq!(after(&error, false, AfterOutput::Fail), expected, "{code}");
-            assert_eq!(after(&error, true, AfterOutput::Fail), Next::Stop, "{code}");
+            assert_eq!(after(&error, false, false, AfterOutput::Fail), expected, "{code}");
+            assert_eq!(after(&error, true, false, AfterOutput::Fail), Next::Stop, "{code}");
             let restart = if never { Next::Stop } else { Next::Restart };
-            assert_eq!(after(&error, true, AfterOutput::Restart), restart, "{code}");
+            assert_eq!(after(&error, true, false, AfterOutput::Restart), restart, "{code}");
         }
-        let total = PluginError::new(ErrorCode::Timeout, "p", "x").with_phase(Phase::Total);
-        assert_eq!(after(&total, false, AfterOutput::Fail), Next::Stop);
-        let stall = PluginError::new(ErrorCode::Timeout, "p", "x").with_phase(Phase::Stall);
-        assert_eq!(after(&stall, false, AfterOutput::Fail), Next::MoveOn);
+        let timeout = PluginError::new(ErrorCode::Timeout, "p", "x");
+        assert_eq!(after(&timeout, false, true, AfterOutput::Restart), Next::Stop);
     }
 }

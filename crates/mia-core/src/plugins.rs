@@ -12,9 +12,6 @@ use mia_plugin::{CodingPlugin, Environment, Probe, Services};
 use crate::registry::{Registry, RegistryError};
 use crate::settings::plugin_config;
 
-/// The order in which an agent is looked for when none is chosen.
-const PREFERENCE: [&str; 5] = ["claude-code", "codex", "gemini", "opencode", "qwen"];
-
 /// How long a plugin may take to get ready, or to tell of its agent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -114,11 +111,11 @@ impl Plugins {
                 None => Ok(plugin),
             };
         }
-        let own = registry.names().filter(|name| !PREFERENCE.contains(name));
         let mut known = Vec::new();
-        for name in PREFERENCE.into_iter().chain(own) {
-            let usable = self.is_enabled(name) && self.refusal(name).is_none();
-            let Some(plugin) = registry.get(name).ok().filter(|_| usable) else { continue };
+        for (name, plugin) in registry.in_order() {
+            if !self.is_enabled(name) || self.refusal(name).is_some() {
+                continue;
+            }
             match plugin.locate(environment, cwd) {
                 Ok(Some(_)) => return Ok(plugin),
                 // Without a program of its own it is asked only when it is named.

@@ -64,6 +64,8 @@ fn did_you_mean(nearest: &Option<String>) -> String {
 #[derive(Debug, Default)]
 pub struct Registry {
     plugins: BTreeMap<String, Arc<dyn CodingPlugin>>,
+    /// Their names, as they were registered.
+    order: Vec<String>,
     broken: Vec<BrokenPlugin>,
 }
 
@@ -103,6 +105,7 @@ impl Registry {
             return Err(RegistryError::Taken(name.to_owned()));
         }
         self.plugins.insert(name.to_owned(), plugin);
+        self.order.push(name.to_owned());
         Ok(())
     }
 
@@ -151,6 +154,12 @@ impl Registry {
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.plugins.keys().map(String::as_str)
+    }
+
+    /// All plugins, in the order in which they were registered: that is also the order in which
+    /// an installed agent is looked for when nobody chose one.
+    pub fn in_order(&self) -> impl Iterator<Item = (&str, &Arc<dyn CodingPlugin>)> {
+        self.order.iter().filter_map(|name| Some((name.as_str(), self.plugins.get(name)?)))
     }
 
     /// All plugins, sorted by name.

@@ -7,13 +7,13 @@ use std::time::Duration;
 use mia_api::{
     Attempt, Cause, DispatchResult, ErrorCode, EventBody, NoticeKind, Phase, PluginError, TaskId,
 };
-use mia_plugin::{CodingPlugin, Dispatch, EventStream, event_channel};
+use mia_plugin::{Dispatch, EventStream, event_channel};
 use mia_store::{Claim, Ending, Store};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::breaker::Bearing;
+use crate::breaker::{Bearing, Breaker, Closed, Ticket, Why};
 use crate::core::Shared;
 use crate::fallback::{Next, after};
 use crate::plugins::Candidate;
@@ -150,8 +150,9 @@ impl Task {
             };
             let next = match candidates.get(index + 1) {
                 Some(next) => {
-                    let then =
-                        after(&error, visible, self.shared.plugins.config().fallback.after_output);
+                    let out_of_time = limit.is_some_and(|limit| began.elapsed() >= limit);
+                    let after_output = self.shared.plugins.config().fallback.after_output;
+                    let then = after(&error, visible, out_of_time, after_output);
                     Some(next.plugin.name()).filter(|_| then != Next::Stop).map(|n| (n, then))
                 }
                 None => None,
@@ -212,7 +213,7 @@ impl Task {
             let _ = begun.send(());
             answer.await
         });
-        let (outcome, visible) = self.relay(&candidate.plugin, answer, has_begun, stream).await;
+        let (outcome, visible) = self.relay(candidate, &admitted, answer, has_begun, stream).await;
         let outcome = match outcome {
             Ok(mut result) => {
                 result.task_id = task;
@@ -235,12 +236,14 @@ impl Task {
     /// Hands the plugin's events on until it has answered, and requests to end to the plugin.
     async fn relay(
         &mut self,
-        plugin: &Arc<dyn CodingPlugin>,
+        candidate: &Candidate,
+        admitted: &Admitted<'_>,
         mut answer: JoinHandle<Result<DispatchResult, PluginError>>,
         mut has_begun: oneshot::Receiver<()>,
         mut stream: EventStream,
     ) -> (Result<DispatchResult, PluginError>, bool) {
         let Self { track, aborted, .. } = self;
+        let plugin = &candidate.plugin;
         let (mut asked, mut begun, mut open) = (0, false, true);
         let answer = loop {
             tokio::select! {
@@ -254,7 +257,10 @@ impl Task {
                 }
                 () = track.hand_on(), if track.is_behind() => {}
                 event = stream.next(), if open && !track.is_behind() => match event {
-                    Some(event) => track.take(event),
+                    Some(event) => {
+                        admitted.shows_life(&event);
+                        track.take(event);
+                    }
                     None => open = false,
                 },
                 answer = &mut answer => break answer,
@@ -339,41 +345,58 @@ fn all_failed(last: PluginError, was_last: bool, attempts: Vec<Attempt>) -> Plug
 struct Admitted<'a> {
     shared: &'a Shared,
     plugin: String,
+    ticket: Ticket,
+    ended: bool,
 }
 
 impl<'a> Admitted<'a> {
     fn to(shared: &'a Shared, plugin: &str, whatever: bool) -> Result<Self, PluginError> {
         let mut breakers = shared.breakers();
         let breaker = breakers.entry(plugin.to_owned()).or_default();
-        match breaker.admit(Instant::now()) {
-            Err(left) if !whatever => {
-                let message = "it failed several times in a row and is left alone for a while";
+        let ticket = match breaker.admit(Instant::now()) {
+            Ok(ticket) => ticket,
+            Err(_) if whatever => Ticket::Usual,
+            Err(Closed { why, left }) => {
+                let message = match why {
+                    Why::Failures => {
+                        "it failed several times in a row and is left alone for a while"
+                    }
+                    Why::Asked => "its provider asked to wait",
+                };
                 let mut error = PluginError::new(ErrorCode::SpawnFailure, plugin, message)
                     .with_cause(Cause::BreakerOpen)
                     .with_phase(Phase::Start)
                     .with_hint(format!("`mia plugin test {plugin}` tries at once"));
-                error.retry_after_ms = u64::try_from(left.as_millis()).ok();
-                Err(error)
+                error.retry_after_ms = left.and_then(|left| u64::try_from(left.as_millis()).ok());
+                return Err(error);
             }
-            _ => Ok(Self { shared, plugin: plugin.to_owned() }),
+        };
+        Ok(Self { shared, plugin: plugin.to_owned(), ticket, ended: false })
+    }
+
+    fn shows_life(&self, event: &EventBody) {
+        if self.ticket == Ticket::Trial && event.is_visible() {
+            self.tell(|breaker| breaker.shows_life(self.ticket));
         }
     }
 
-    fn ends(self, bearing: Bearing) {
-        self.record(bearing);
-        std::mem::forget(self);
+    fn ends(mut self, bearing: Bearing) {
+        self.ended = true;
+        self.tell(|breaker| breaker.record(self.ticket, bearing, Instant::now()));
     }
 
-    fn record(&self, bearing: Bearing) {
+    fn tell(&self, news: impl FnOnce(&mut Breaker)) {
         if let Some(breaker) = self.shared.breakers().get_mut(&self.plugin) {
-            breaker.record(bearing, Instant::now());
+            news(breaker);
         }
     }
 }
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        self.record(Bearing::Nothing);
+        if !self.ended {
+            self.tell(|breaker| breaker.record(self.ticket, Bearing::Nothing, Instant::now()));
+        }
     }
 }
 

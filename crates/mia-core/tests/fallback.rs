@@ -148,6 +148,13 @@ async fn m_034_an_overflow_and_an_abort_are_nobody_elses_task() {
 }
 
 #[tokio::test]
+async fn m_034_a_plugins_own_limit_moves_on() {
+    let three = Three::new().await;
+    let events = three.ask("a: late too long for a\nsay hello").await;
+    assert_eq!(result(&events).plugin, "b");
+}
+
+#[tokio::test]
 async fn m_035_when_all_fail_the_error_lists_each_with_its_hint() {
     let three = Three::new().await;
     let events = three.ask("a: break one\nb: fail two\nc: break three").await;
@@ -222,6 +229,10 @@ async fn m_036_a_plugin_that_fails_three_times_is_left_alone_and_tried_on_demand
     // Aborts and the user's own mistakes never count.
     for _ in 0..5 {
         three.run(one("fail of my own")).await;
+        let running = three.core.dispatch(one("gate")).await.unwrap();
+        three.puppets[0].strings.at_gate.notified().await;
+        three.core.abort(&running.task_id);
+        assert_eq!(error(&all(running).await).code, ErrorCode::Aborted);
     }
     assert_eq!(three.core.breaker("a"), None);
     for _ in 0..3 {

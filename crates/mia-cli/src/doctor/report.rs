@@ -84,7 +84,21 @@ impl Report {
         let text = clean_lines(text);
         let home = self.home.as_ref().filter(|home| home.components().count() > 1);
         match home.and_then(|home| home.to_str()) {
-            Some(home) => text.replace(&format!("{}/", home.trim_end_matches('/')), "~/"),
+            Some(home) => {
+                // Only where a path begins: /srv/root/x is not in /root.
+                let home = format!("{}/", home.trim_end_matches('/'));
+                let begins = |before: &str| {
+                    !before.ends_with(|c: char| c.is_alphanumeric() || "/._-".contains(c))
+                };
+                let mut short = String::new();
+                let mut rest = text.as_str();
+                while let Some((before, after)) = rest.split_once(&home) {
+                    short.push_str(before);
+                    short.push_str(if begins(before) { "~/" } else { &home });
+                    rest = after;
+                }
+                short + rest
+            }
             None => text,
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use mia_plugin::AgentFolder;
+use mia_plugin::{AgentFolder, Claim};
 use serde::Serialize;
 
 use super::command::{megabytes, unless_interrupted};
@@ -16,7 +16,7 @@ use super::sweep;
 use crate::failure::Failure;
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
-use crate::setup::{self, Ground};
+use crate::setup;
 
 /// What was removed; as JSON documented in docs/cli.md.
 #[derive(Debug, Serialize)]
@@ -39,8 +39,19 @@ pub(crate) fn uninstall(
         let ground = setup::ground(program).await?;
         let plugin = ground.plugins.registry().get(name)?;
         let mut progress = Progress::new(quiet);
-        let work = remove(&ground, plugin.name(), program.name, &mut progress);
-        let removed = unless_interrupted(&ground, work).await?;
+        let agent = AgentFolder::new(&ground.paths.agents_dir, plugin.name());
+        let work = take(&agent, plugin.name(), program.name, &mut progress);
+        let removed = match unless_interrupted(&ground, work).await? {
+            // What is begun is done, whatever the signals say: half a removal helps nobody.
+            Some(taken) => remove(&agent, plugin.name(), taken, &mut progress).await?,
+            None => Removed {
+                plugin: plugin.name().to_owned(),
+                changed: false,
+                version: None,
+                folder: agent.path().display().to_string(),
+                bytes: 0,
+            },
+        };
         drop(progress);
         ground.supervisor.shutdown().await;
         if json {
@@ -57,30 +68,32 @@ pub(crate) fn uninstall(
     })
 }
 
-async fn remove(
-    ground: &Ground,
+/// An agent's folder, ours alone.
+struct Taken {
+    lock: Lock,
+    /// All its versions, none of which runs.
+    versions: Vec<Claim>,
+    /// The one that was in use.
+    version: Option<String>,
+}
+
+/// Takes the folder for its removal; none when there is none.
+async fn take(
+    agent: &AgentFolder,
     name: &str,
     program: &str,
     progress: &mut Progress,
-) -> Result<Removed, Failure> {
-    let agent = AgentFolder::new(&ground.paths.agents_dir, name);
-    let folder = agent.path().display().to_string();
-    let nothing =
-        Removed { plugin: name.to_owned(), changed: false, version: None, folder, bytes: 0 };
+) -> Result<Option<Taken>, Failure> {
     if !agent.path().exists() {
-        return Ok(nothing);
+        return Ok(None);
     }
-    let _lock = Lock::take(&agent, name, progress).await?;
-    let version = Record::of(&agent).map(|record| record.version);
-    let all: Vec<PathBuf> = agent.current().into_iter().chain(sweep::others(&agent)).collect();
-    let failed = |error: io::Error| {
-        let folder = agent.path().display();
-        Failure::environment(format!("the folder {folder} can't be removed: {error}"))
-    };
-    let mut claims = Vec::new();
+    let lock = Lock::take(agent, name, progress).await?;
+    let version = Record::of(agent).map(|record| record.version);
+    let all: Vec<PathBuf> = agent.current().into_iter().chain(sweep::others(agent)).collect();
+    let mut versions = Vec::new();
     for path in all {
         match AgentFolder::claim(path) {
-            Ok(Some(claim)) => claims.push(claim),
+            Ok(Some(claim)) => versions.push(claim),
             Ok(None) => {
                 return Err(Failure::environment(format!(
                     "a task of {name} runs from {}, so it was not removed",
@@ -89,11 +102,21 @@ async fn remove(
                 .with_help(format!("try again when it has ended; {program} log shows it")));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(cant_be_removed(agent, &error)),
         }
     }
+    Ok(Some(Taken { lock, versions, version }))
+}
+
+async fn remove(
+    agent: &AgentFolder,
+    name: &str,
+    taken: Taken,
+    progress: &mut Progress,
+) -> Result<Removed, Failure> {
+    let Taken { lock, versions, version } = taken;
     let (measured, link) = (agent.path().to_owned(), agent.link());
-    let changed = !claims.is_empty();
+    let changed = !versions.is_empty();
     let work = tokio::task::spawn_blocking(move || {
         let bytes = sweep::size(&measured);
         // From here on nobody finds it, even if the rest is not reached.
@@ -101,13 +124,21 @@ async fn remove(
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        for claim in claims {
-            claim.remove()?;
+        for version in versions {
+            version.remove()?;
         }
         // With the lock in it, which whoever waits for it notices.
-        fs::remove_dir_all(&measured).map(|()| bytes)
+        let removed = fs::remove_dir_all(&measured).map(|()| bytes);
+        drop(lock);
+        removed
     });
     let outcome = progress.during(&format!("removing {name}"), work).await;
-    let bytes = outcome.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)?;
-    Ok(Removed { changed, version, bytes, ..nothing })
+    let bytes = outcome.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let bytes = bytes.map_err(|error| cant_be_removed(agent, &error))?;
+    let folder = agent.path().display().to_string();
+    Ok(Removed { plugin: name.to_owned(), changed, version, folder, bytes })
+}
+
+fn cant_be_removed(agent: &AgentFolder, error: &io::Error) -> Failure {
+    Failure::environment(format!("the folder {} can't be removed: {error}", agent.path().display()))
 }

@@ -38,7 +38,12 @@ pub(crate) fn upgrade(
                     done.push(*installed);
                 }
                 Ok(Outcome::Newer(text)) => progress.note(&text),
-                Err(failure) if failure.exit() == Exit::Interrupted => return Err(failure),
+                // What was done before is told all the same.
+                Err(failure) if failure.exit() == Exit::Interrupted => {
+                    failure.report(program.name);
+                    failed = Some(Exit::Interrupted);
+                    break;
+                }
                 // The others are not its business.
                 Err(failure) => {
                     failure.report(program.name);

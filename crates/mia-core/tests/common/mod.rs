@@ -155,6 +155,10 @@ impl Puppet {
                         .with_hint("wait");
                     return Err(error);
                 }
+                "late" => {
+                    let error = PluginError::new(ErrorCode::Timeout, "whatever", rest);
+                    return Err(error.with_phase(mia_api::Phase::Total));
+                }
                 "overflow" => {
                     return Err(PluginError::new(ErrorCode::BufferOverflow, "whatever", rest));
                 }

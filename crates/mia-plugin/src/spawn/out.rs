@@ -21,6 +21,8 @@ const CONTENT: usize = 64 * 1024 * 1024;
 const TOOL_INPUT: usize = 64 * 1024 * 1024;
 /// How many noise lines become a notice.
 const NOISE_NOTICES: u64 = 3;
+/// How many warnings the result has.
+const WARNINGS: usize = 200;
 /// How many calls are kept for the result, and how many may be open.
 const TOOL_CALLS: usize = 10_000;
 
@@ -260,11 +262,11 @@ impl Out {
             if self.input_kept > TOOL_INPUT {
                 kept.input = Value::Null;
                 kept.raw = None;
-                self.warn_once("over 64 MiB of tool input: the result lists some calls without");
+                self.warn("over 64 MiB of tool input: the result lists some calls without");
             }
             self.said.tool_calls.push(kept);
         } else {
-            self.warn_once("over 10,000 tool calls: the result lists only the first");
+            self.warn("over 10,000 tool calls: the result lists only the first");
         }
         self.push(EventBody::ToolCall(call));
     }
@@ -373,14 +375,15 @@ impl Out {
         self.push(EventBody::notice(kind, message));
     }
 
-    /// Something that went not quite right and stands in the result.
+    /// Something that went not quite right and stands in the result: each once, and 200 of them
+    /// at most.
     pub fn warn(&mut self, message: impl Into<String>) {
-        self.said.warnings.push(message.into());
-    }
-
-    fn warn_once(&mut self, message: &str) {
-        if !self.said.warnings.iter().any(|w| w == message) {
-            self.warn(message);
+        let (message, warnings) = (message.into(), &mut self.said.warnings);
+        match warnings.len() {
+            0..WARNINGS if warnings.contains(&message) => {}
+            0..WARNINGS => warnings.push(message),
+            WARNINGS => warnings.push("and more, which the result leaves out".to_owned()),
+            _ => {}
         }
     }
 
@@ -591,6 +594,17 @@ mod tests {
             ("1".to_owned(), "tool-1".to_owned(), "first".to_owned(), true),
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn there_is_an_end_to_warnings_and_none_is_said_twice() {
+        let mut out = Out::new("p");
+        for n in 0..1000 {
+            out.warn(format!("{}", n / 2));
+        }
+        assert_eq!(out.said.warnings.len(), WARNINGS + 1);
+        assert_eq!(out.said.warnings[1], "1");
+        assert!(out.said.warnings[WARNINGS].starts_with("and more"));
     }
 
     #[tokio::test]
