@@ -28,6 +28,7 @@ struct Case<'a> {
 struct Agent {
     name: String,
     lacks: Vec<Lack>,
+    own_rules: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,7 +48,11 @@ pub(crate) fn document(repository: &Repository) -> Result<String, Failure> {
     let agents: Vec<Agent> = plugins
         .iter()
         .filter(|plugin| tested.contains(&plugin.name()))
-        .map(|plugin| Agent { name: plugin.name().to_owned(), lacks: plugin.lacks() })
+        .map(|plugin| Agent {
+            name: plugin.name().to_owned(),
+            lacks: plugin.lacks(),
+            own_rules: plugin.own_rules(),
+        })
         .collect();
     let pins: Pins = serde_json::from_str(&read(PINS)?)?;
     Ok(render(&cases(&matrix), &agents, &pins))
@@ -117,6 +122,11 @@ and so does `mia plugin info NAME`. The test then checks that.
         let Lack { ability, shows } = lack;
         let _ = writeln!(text, "- ({n}) **{}**, {}: {shows}.", agent.name, ability.words());
     }
+    text.push_str("\n## Without `--permissions`\n\nEach goes by its own rules:\n\n");
+    for agent in agents {
+        let rules = agent.own_rules.as_deref().unwrap_or("unknown");
+        let _ = writeln!(text, "- **{}**: {rules}.", agent.name);
+    }
     text.push_str("\n## Versions\n\nThe tests run these, from npm:\n\n");
     for (package, version) in &pins.dependencies {
         let _ = writeln!(text, "- `{package}@{version}`");
@@ -164,7 +174,11 @@ pub(crate) fn problems(repository: &Repository) -> Result<Vec<String>, Failure> 
             format!("{name} is installed as {version}, and {PINS} has {pin:?}")
         })
     });
-    Ok(unchecked.chain(untested).chain(odd).chain(unpinned).collect())
+    let ruleless = plugins
+        .iter()
+        .filter(|plugin| plugin.name() != "guide" && plugin.own_rules().is_none())
+        .map(|plugin| format!("{} does not say what it does unasked", plugin.name()));
+    Ok(unchecked.chain(ruleless).chain(untested).chain(odd).chain(unpinned).collect())
 }
 
 #[cfg(test)]
@@ -197,10 +211,11 @@ mod codex {
         );
         assert_eq!(tested(SOURCE), ["claude-code", "codex"]);
         let agents = [
-            Agent { name: "claude-code".to_owned(), lacks: Vec::new() },
+            Agent { name: "claude-code".to_owned(), lacks: Vec::new(), own_rules: None },
             Agent {
                 name: "codex".to_owned(),
                 lacks: vec![Lack::new(Ability::Deltas, "text comes whole")],
+                own_rules: None,
             },
         ];
         let text = render(&cases, &agents, &Pins { dependencies: BTreeMap::new() });

@@ -1,4 +1,4 @@
-//! The built-in plugins: one file an agent, with its quirks and the reason for each.
+//! The built-in plugins: one folder an agent, with its quirks and the reason for each.
 
 mod acp_dialogue;
 mod claude_code;
@@ -8,6 +8,7 @@ mod guide;
 mod opencode;
 mod qwen;
 mod stream_json;
+mod surrogate;
 
 use std::sync::Arc;
 

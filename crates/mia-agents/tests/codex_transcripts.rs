@@ -9,7 +9,7 @@ use mia_agents::Codex;
 use mia_api::{
     Cause, ErrorCode, EventBody, PermissionPolicy, PermissionResolution, ResolvedBy, StopReason,
 };
-use mia_plugin::{Call, CliAdapter as _, Interrupt, Out, SessionRecord, Terminal};
+use mia_plugin::{Call, CliAdapter as _, Exit, Interrupt, Out, SessionRecord, Terminal};
 use mia_testkit::transcripts::{self, Transcript, Turn};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -282,7 +282,7 @@ fn m_026_what_the_last_turn_was_allowed_is_never_gone_on_with() {
         let (mut adapter, mut out) = (Codex::default(), Out::new(Codex::NAME));
         adapter.build_args(&call).unwrap();
         for line in [
-            json!({"id": 2, "error": {"code": -32601}}),
+            json!({"id": 2, "result": {"config": {}}}),
             json!({"id": 3, "error": {"code": -32601}}),
             json!({"id": 4, "result": own}),
         ] {
@@ -292,6 +292,146 @@ fn m_026_what_the_last_turn_was_allowed_is_never_gone_on_with() {
         let written = lines(&out.take_stdin());
         assert!(written.iter().all(|line| line["method"] != "thread/resume"), "{written:?}");
     }
+}
+
+/// Servers whose names are not known can't be switched off, so no thread begins with them.
+#[test]
+fn m_026_nothing_begins_where_servers_can_not_be_switched_off() {
+    let state = json!({"policy": "full"});
+    let session = SessionRecord { session_id: "t".to_owned(), state };
+    let config = |config: Value| json!({"id": 2, "result": {"config": config}});
+    let refused = |message: &str| json!({"id": 2, "error": {"code": -1, "message": message}});
+    for (policy, session) in
+        [(Some(PermissionPolicy::ReadOnly), None), (None, Some(&session)), (None, None)]
+    {
+        let threads = |answer: &Value| {
+            let (mut adapter, mut out) = (Codex::default(), Out::new(Codex::NAME));
+            let mut call = Call::new("x", Path::new("/w"));
+            (call.permissions, call.session) = (policy, session);
+            adapter.build_args(&call).unwrap();
+            for line in [answer, &json!({"id": 3, "result": {}})] {
+                adapter.parse_output(&line.to_string(), &mut out).unwrap();
+            }
+            (lines(&out.take_stdin()), out.terminal().cloned())
+        };
+        let needs_them_off = policy.is_some() || session.is_some();
+        for (answer, cause, hint) in [
+            (refused("failed to read configuration layers: x"), None, "config.toml"),
+            (refused("unknown method"), Some(Cause::NotExecutable), "mia plugin upgrade codex"),
+            (refused(""), Some(Cause::NotExecutable), "mia plugin upgrade codex"),
+            (config(Value::Null), Some(Cause::NotExecutable), "mia plugin upgrade codex"),
+            (config(json!({"mcp_servers": ["s"]})), Some(Cause::NotExecutable), "mia plugin"),
+        ] {
+            let (written, end) = threads(&answer);
+            if needs_them_off {
+                assert_eq!(written, Vec::<Value>::new(), "{answer}");
+                let Some(Terminal::Failed(error)) = end else { panic!("{answer}") };
+                assert_eq!((error.code, error.cause), (ErrorCode::SpawnFailure, cause), "{answer}");
+                assert!(error.hint.as_ref().is_some_and(|text| text.contains(hint)), "{error:?}");
+            } else {
+                assert_eq!((written.len(), end), (1, None), "{answer}");
+            }
+        }
+        let servers = json!({"one": {"command": "x"}, "two": {}});
+        for servers in [servers, json!({}), Value::Null] {
+            let (written, end) = threads(&config(json!({"mcp_servers": servers})));
+            assert_eq!((written.len(), end), (1, None));
+            let off = &written[0]["params"]["config"]["mcp_servers"];
+            for name in servers.as_object().into_iter().flatten().map(|(name, _)| name) {
+                assert_eq!(off[name] == json!({"enabled": false}), needs_them_off, "{written:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn m_026_a_working_directory_that_json_can_not_tell_is_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = Path::new(std::ffi::OsStr::from_bytes(b"/w/\xff"));
+    let error = Codex::default().build_args(&Call::new("x", odd)).unwrap_err();
+    let expected = (ErrorCode::SpawnFailure, Some(Cause::WorkingDirectory));
+    assert_eq!((error.code, error.cause), expected, "{error:?}");
+}
+
+#[test]
+fn m_026_words_on_stderr_tell_of_an_old_program_only_where_it_said_nothing() {
+    let stderr = "error: unexpected argument '--nope' found\n";
+    let end = |line: Option<&str>, code: Option<i32>| {
+        let (mut adapter, mut out) = (Codex::default(), Out::new(Codex::NAME));
+        if let Some(line) = line {
+            let _ = adapter.parse_output(line, &mut out);
+        }
+        adapter.on_exit(&Exit { code, signal: None, stderr }, &mut out);
+        out.terminal().cloned()
+    };
+    let Some(Terminal::Failed(error)) = end(None, Some(2)) else { panic!("no error") };
+    assert_eq!(error.cause, Some(Cause::NotExecutable));
+    let hint = error.hint.unwrap();
+    assert!(hint.contains("mia plugin upgrade codex"), "{hint}");
+    assert!(end(Some("no JSON"), Some(2)).is_some());
+    let line = r#"{"method":"item/started","params":{}}"#;
+    for (line, code) in [(Some(line), Some(2)), (None, Some(1)), (None, None)] {
+        assert_eq!(end(line, code), None, "{line:?} {code:?}");
+    }
+}
+
+#[test]
+fn m_026_a_change_of_many_files_has_a_short_title_and_a_whole_question() {
+    let (mut adapter, mut out) = in_a_turn(None);
+    let change = |path: String| json!({"path": path, "kind": {"type": "add"}, "diff": ""});
+    let change_of = |id: &str, paths: Vec<String>| {
+        let changes: Vec<Value> = paths.into_iter().map(change).collect();
+        let item = json!({"type": "fileChange", "id": id, "changes": changes});
+        json!({"method": "item/started", "params": {"threadId": "t", "item": item}})
+    };
+    let mut shown = |id: &str, paths: Vec<String>| {
+        adapter.parse_output(&change_of(id, paths).to_string(), &mut out).unwrap();
+        let title = out.take_events().into_iter().find_map(|event| match event {
+            EventBody::ToolCall(call) => Some(call.title),
+            _ => None,
+        });
+        let ask = json!({"id": id, "method": "item/fileChange/requestApproval",
+            "params": {"threadId": "t", "itemId": id}});
+        adapter.parse_output(&ask.to_string(), &mut out).unwrap();
+        (title.unwrap(), out.take_questions().remove(0).title)
+    };
+    let (title, question) = shown("a", (10..60).map(|n| format!("/w/{n}.txt")).collect());
+    assert!(title.starts_with("Write 10.txt, write 11.txt, "), "{title}");
+    assert!(title.ends_with(", write 23.txt and 36 more"), "{title}");
+    assert!(question.ends_with(", write 59.txt"), "{question}");
+    // What fits into neither is counted in both.
+    let (title, question) = shown("b", (1000..9000).map(|n| format!("/w/{n}.txt")).collect());
+    assert!(title.len() < 230 && title.ends_with(" more"), "{title}");
+    assert!(question.len() < 8100 && question.ends_with(" more"), "{}", question.len());
+    let (title, _) = shown("c", vec![format!("/w/{}", "é".repeat(5000)), "/w/b".to_owned()]);
+    assert_eq!(title, format!("Write {}… and 1 more", "é".repeat(194)));
+}
+
+/// However many questions wait, codex gets its answer to each.
+#[test]
+fn m_026_questions_without_end_are_declined() {
+    let (mut adapter, mut out) = in_a_turn(None);
+    let ask = |id: u32| {
+        let params = json!({"threadId": "t", "itemId": "i", "command": "ls"});
+        json!({"id": id, "method": "item/commandExecution/requestApproval", "params": params})
+    };
+    for id in 0..1000 {
+        adapter.parse_output(&ask(id).to_string(), &mut out).unwrap();
+    }
+    assert_eq!((out.take_questions().len(), out.take_stdin().len()), (1000, 0));
+    adapter.parse_output(&ask(1000).to_string(), &mut out).unwrap();
+    assert!(out.take_questions().is_empty());
+    let no = json!({"id": 1000, "result": {"decision": "decline"}});
+    assert_eq!(lines(&out.take_stdin()), [no]);
+    let answer = PermissionResolution {
+        id: "7".to_owned(),
+        option_id: Some("allow_once".to_owned()),
+        by: ResolvedBy::Client,
+    };
+    adapter.on_permission(&answer, &mut out);
+    assert_eq!(lines(&out.take_stdin())[0]["result"]["decision"], "accept");
+    adapter.parse_output(&ask(1001).to_string(), &mut out).unwrap();
+    assert_eq!(out.take_questions().len(), 1, "there is room again");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use mia_agents::Gemini;
-use mia_api::{EventBody, NoticeKind};
+use mia_api::{Cause, EventBody, NoticeKind};
 use mia_plugin::{Call, CliAdapter as _, Exit, Out, SessionRecord, Terminal};
 use mia_testkit::transcripts::{self, Transcript};
 use pretty_assertions::assert_eq;
@@ -134,6 +134,35 @@ fn m_014_a_part_of_a_line_is_noise_and_says_nothing() {
             reader.parse_output(line, &mut out).unwrap();
         }
     }
+}
+
+#[test]
+fn m_026_words_on_stderr_tell_of_its_start_only_where_it_said_nothing() {
+    let end = |line: Option<&str>, code: i32, stderr: &str| {
+        let (mut adapter, mut out) = (Gemini::default(), Out::new(Gemini::NAME));
+        let session = SessionRecord { session_id: "s".to_owned(), state: Value::Null };
+        let mut call = Call::new("x", Path::new("/w"));
+        call.session = Some(&session);
+        adapter.build_args(&call).unwrap();
+        if let Some(line) = line {
+            adapter.parse_output(line, &mut out).unwrap();
+        }
+        adapter.on_exit(&Exit { code: Some(code), signal: None, stderr }, &mut out);
+        out.terminal().cloned()
+    };
+    let init = r#"{"type":"init","session_id":"s","model":"m"}"#;
+    let Some(Terminal::Failed(error)) = end(None, 1, "Unknown argument: nope") else {
+        unreachable!("an old program");
+    };
+    assert_eq!(error.cause, Some(Cause::NotExecutable));
+    let hint = error.hint.unwrap();
+    assert!(hint.contains("mia plugin upgrade gemini"), "{hint}");
+    assert_eq!(end(Some(init), 1, "Unknown argument: nope"), None);
+    assert_eq!(end(Some(init), 1, "Invalid values:"), None);
+    // A session that is gone is begun afresh, which must not be done to one that has worked.
+    let stale = "Error resuming session: none";
+    assert!(matches!(end(None, 42, stale), Some(Terminal::StaleSession(_))));
+    assert!(matches!(end(Some(init), 42, stale), Some(Terminal::Failed(_))));
 }
 
 /// Every member of every line, one after the other, missing or of another type.

@@ -6,8 +6,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use mia_agents::OpenCode;
-use mia_api::{EventBody, OptionKind, PermissionPolicy, PermissionResolution, ResolvedBy};
-use mia_plugin::{Call, CliAdapter as _, Out, SessionRecord, Terminal};
+use mia_api::{
+    Cause, ErrorCode, EventBody, OptionKind, PermissionPolicy, PermissionResolution, ResolvedBy,
+};
+use mia_plugin::{Call, CliAdapter as _, Exit, Out, SessionRecord, Terminal};
 use mia_testkit::transcripts::{self, Transcript, Turn};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -219,5 +221,163 @@ fn m_016_members_of_wrong_types_break_nothing() {
             }
             reader.line(line, answer(&transcript));
         }
+    }
+}
+
+fn recording(case: &str) -> Transcript {
+    transcripts::opencode().into_iter().find(|transcript| transcript.case == case).unwrap()
+}
+
+/// A turn whose prompt was sent, in the session `s`.
+fn prompted() -> Reader {
+    let mut reader = Reader::of(&recording("answer"));
+    for id in [1, 2] {
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"sessionId": "s"}});
+        reader.line(&answer.to_string(), OptionKind::AllowOnce);
+    }
+    reader
+}
+
+fn updated(update: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}}}"#
+    )
+}
+
+#[test]
+fn m_014_half_a_character_costs_neither_text_nor_result() {
+    let mut reader = prompted();
+    for update in [
+        r#"{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"cut \ud83d"}}"#,
+        r#"{"sessionUpdate":"tool_call","toolCallId":"1","title":"bash","kind":"execute","status":"in_progress","rawInput":{"command":"echo \ud83d"}}"#,
+        r#"{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"\ude00 cut"}}]}"#,
+    ] {
+        reader.line(&updated(update), OptionKind::AllowOnce);
+    }
+    let events: Vec<_> = reader.out.take_events().iter().map(said).collect();
+    assert_eq!(
+        events,
+        [
+            "token \"cut \u{fffd}\"",
+            "tool_call Execute bash echo \u{fffd} []",
+            "tool_result bash ok \"\u{fffd} cut\"",
+        ]
+    );
+    assert_eq!((reader.noise, reader.out.content()), (0, "cut \u{fffd}"));
+}
+
+/// A call and a question about it, as they were recorded. The question comes before its call's
+/// input now and then.
+fn asks(id: u64, tool: &str, input: &Value, said: &Value) -> [String; 3] {
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": id.to_string(), "title": tool,
+        "status": "pending", "rawInput": {}});
+    let runs = json!({"sessionUpdate": "tool_call_update", "toolCallId": id.to_string(),
+        "title": tool, "status": "in_progress", "rawInput": input});
+    let options = json!([
+        {"optionId": "once", "kind": "allow_once"},
+        {"optionId": "always", "kind": "allow_always"},
+        {"optionId": "reject", "kind": "reject_once"},
+    ]);
+    let about = json!({"toolCallId": id.to_string(), "title": "/etc", "rawInput": said});
+    let params = json!({"sessionId": "s", "toolCall": about, "options": options});
+    let method = "session/request_permission";
+    let asks = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    [updated(&call.to_string()), asks.to_string(), updated(&runs.to_string())]
+}
+
+#[test]
+fn m_026_always_for_a_call_outside_is_for_no_other_call_there() {
+    let mut reader = prompted();
+    let read = |path: &str| json!({"filePath": path});
+    let path = |path: &str| json!({"filepath": path, "parentDir": "/etc"});
+    let command = json!({"command": "rm /etc/hosts", "description": "x", "cwd": "/w"});
+    let folders =
+        json!({"command": "rm /etc/hosts", "directories": ["/etc"], "patterns": ["/etc/*"]});
+    for (id, tool, input, said) in [
+        (10, "read", read("/etc/hosts"), path("/etc/hosts")),
+        (11, "read", read("/etc/hosts"), path("/etc/hosts")),
+        (12, "bash", command, folders),
+        (13, "read", read("/etc/passwd"), path("/etc/passwd")),
+        (14, "write", json!({"filePath": "/etc/hosts", "content": "x"}), path("/etc/hosts")),
+        (15, "write", json!({"filePath": "/etc/hosts", "content": "x"}), path("/etc/hosts")),
+    ] {
+        for line in asks(id, tool, &input, &said) {
+            reader.line(&line, OptionKind::AllowAlways);
+        }
+    }
+    let place = "(outside the folder: /etc)";
+    assert_eq!(
+        reader.asked,
+        [
+            format!("read /etc/hosts {place}"),
+            format!("bash rm /etc/hosts {place}"),
+            format!("read /etc/passwd {place}"),
+            format!("write /etc/hosts {place}"),
+            format!("write /etc/hosts {place}"),
+        ]
+    );
+    let answers = reader.sent.iter().filter_map(|sent| sent.pointer("/result/outcome/optionId"));
+    // "Always" is not offered for an edit, so that this answer to it is none.
+    assert_eq!(answers.collect::<Vec<_>>(), ["once", "once", "once", "once", "reject", "reject"]);
+}
+
+#[test]
+fn m_026_questions_that_never_say_what_they_are_about_are_not_kept_without_end() {
+    let mut reader = prompted();
+    for id in 10..1011 {
+        let [call, asks, _] = asks(id, "read", &Value::Null, &json!({}));
+        reader.line(&call, OptionKind::AllowOnce);
+        reader.line(&asks, OptionKind::AllowOnce);
+    }
+    let answered =
+        reader.sent.iter().filter_map(|sent| Some((sent.get("id")?, sent.get("result")?)));
+    let refused = json!({"outcome": {"outcome": "selected", "optionId": "reject"}});
+    assert_eq!(answered.collect::<Vec<_>>(), [(&json!(1010), &refused)]);
+    assert_eq!(reader.asked, Vec::<String>::new());
+}
+
+#[test]
+fn m_018_only_a_session_that_is_gone_is_stale() {
+    let recorded = recording("stale");
+    let stale = received(&recorded).pop().unwrap();
+    let unknown = Some((ErrorCode::Unknown, Cause::NoResult));
+    for (change, expected) in [
+        (json!({}), None),
+        (json!({"code": -32000}), Some((ErrorCode::ProviderError, Cause::Authentication))),
+        (json!({"data": {"service": "config"}}), unknown),
+        (json!({"data": null}), unknown),
+        (json!({"code": -32602}), unknown),
+        (json!({"data": {"service": "session", "errorName": "UnknownError"}}), unknown),
+    ] {
+        let mut reader = Reader::of(&recorded);
+        let mut line: Value = serde_json::from_str(stale).unwrap();
+        let error = line.get_mut("error").and_then(Value::as_object_mut).unwrap();
+        error.extend(change.as_object().unwrap().clone());
+        for line in received(&recorded).into_iter().filter(|line| *line != stale) {
+            reader.line(line, OptionKind::AllowOnce);
+        }
+        reader.line(&line.to_string(), OptionKind::AllowOnce);
+        match (reader.out.terminal(), expected) {
+            (Some(Terminal::Failed(error)), Some((code, cause))) => {
+                assert_eq!((error.code, error.cause), (code, Some(cause)), "{change}");
+                assert!(error.hint.is_some(), "{error:?}");
+            }
+            (Some(Terminal::StaleSession(_)), None) => {}
+            other => panic!("{change}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn m_007_words_on_stderr_count_only_before_its_first_line() {
+    let exit = Exit { code: Some(1), signal: None, stderr: "sqlite: database is locked" };
+    let recorded = recording("answer");
+    for (lines, expected) in [(0, true), (1, false)] {
+        let mut reader = Reader::of(&recorded);
+        for line in received(&recorded).into_iter().take(lines) {
+            reader.line(line, OptionKind::AllowOnce);
+        }
+        reader.adapter.on_exit(&exit, &mut reader.out);
+        assert_eq!(reader.out.terminal().is_some(), expected, "{lines}");
     }
 }

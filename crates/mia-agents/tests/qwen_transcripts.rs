@@ -370,3 +370,59 @@ fn m_026_an_answer_that_comes_too_late_is_told_to_nobody() {
     }
     assert_eq!(answered, Some(Vec::new()));
 }
+
+#[test]
+fn m_014_half_a_character_costs_neither_text_nor_result() {
+    let lines = [
+        r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"cut \ud83d"}}}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"run_shell_command","input":{"command":"echo \ud83d"}}]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"\ude00 cut"}]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"\ude00"}]}]}}"#,
+    ];
+    let (mut adapter, mut out) = (Qwen::default(), Out::new(Qwen::NAME));
+    for line in lines {
+        adapter.parse_output(line, &mut out).unwrap();
+    }
+    let events: Vec<_> = out.take_events().iter().map(told).collect();
+    assert_eq!(
+        events,
+        [
+            "token \"cut \u{fffd}\"",
+            "tool_call Execute run_shell_command echo \u{fffd}",
+            "tool_result run_shell_command ok \"\u{fffd} cut\"",
+            "tool_result  ok \"\u{fffd}\"",
+        ]
+    );
+}
+
+#[test]
+fn m_007_words_on_stderr_count_only_before_its_first_line() {
+    let start = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    for stderr in ["No saved session found with 1", "Unknown argument: x", "env: node: not found"] {
+        for (lines, expected) in [(&[][..], true), (&[start][..], false)] {
+            let (mut adapter, mut out) = (Qwen::default(), Out::new(Qwen::NAME));
+            for line in lines {
+                adapter.parse_output(line, &mut out).unwrap();
+            }
+            adapter.on_exit(&Exit { code: Some(127), signal: None, stderr }, &mut out);
+            assert_eq!(out.terminal().is_some(), expected, "{stderr}: {lines:?}");
+        }
+    }
+}
+
+#[test]
+fn m_026_a_failed_sub_agent_is_known_after_any_number_of_others() {
+    // Only the ids of those that work are kept.
+    let mut lines = Vec::new();
+    for id in 0..1005 {
+        let call = json!({"type": "tool_use", "id": id.to_string(), "name": "agent", "input": {}});
+        lines.push(json!({"type": "assistant", "message": {"content": [call]}}).to_string());
+        if id < 1004 {
+            let ended = json!({"type": "tool_result", "tool_use_id": id.to_string()});
+            lines.push(json!({"type": "user", "message": {"content": [ended]}}).to_string());
+        }
+    }
+    let failed = json!({"type": "result", "is_error": true, "duration_ms": 0, "num_turns": 0});
+    lines.push(failed.to_string());
+    assert!(replayed(&lines).2.terminal().is_none(), "a sub-agent's failure is not the turn's");
+}

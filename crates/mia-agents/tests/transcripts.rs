@@ -231,3 +231,43 @@ fn m_014_every_recording_cut_at_every_byte() {
         }
     });
 }
+
+#[test]
+fn m_014_half_a_character_costs_neither_text_nor_result() {
+    let (mut adapter, mut out) = (ClaudeCode::default(), Out::new(ClaudeCode::NAME));
+    for line in [
+        r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"cut \ud83d"}}}"#,
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"Bash","input":{"command":"echo \ud83d"}}]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"\ude00 cut"}]}}"#,
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"2","content":[{"type":"text","text":"\ude00"}]}]}}"#,
+    ] {
+        adapter.parse_output(line, &mut out).unwrap();
+    }
+    let events = out.take_events();
+    let results = events.iter().filter_map(|event| match event {
+        EventBody::ToolResult(result) => Some(result.output.as_str()),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), ["\u{fffd} cut", "\u{fffd}"]);
+    assert_eq!(text(&events), "cut \u{fffd}");
+    let command = events.iter().find_map(|event| match event {
+        EventBody::ToolCall(call) => call.input["command"].as_str(),
+        _ => None,
+    });
+    assert_eq!(command, Some("echo \u{fffd}"));
+}
+
+#[test]
+fn m_007_words_on_stderr_count_only_before_its_first_line() {
+    let start = r#"{"type":"system","subtype":"init","session_id":"s"}"#;
+    for stderr in ["Session ID s is already in use", "error: unknown option '--x'"] {
+        for (lines, expected) in [(&[][..], true), (&[start][..], false)] {
+            let (mut adapter, mut out) = (ClaudeCode::default(), Out::new(ClaudeCode::NAME));
+            for line in lines {
+                adapter.parse_output(line, &mut out).unwrap();
+            }
+            adapter.on_exit(&Exit { code: Some(1), signal: None, stderr }, &mut out);
+            assert_eq!(out.terminal().is_some(), expected, "{stderr}: {lines:?}");
+        }
+    }
+}

@@ -247,6 +247,12 @@ impl PluginError {
     pub fn exit_code(&self) -> u8 {
         match (self.code, self.cause) {
             (ErrorCode::SpawnFailure, _) => 3,
+            // The agent can't do what was asked for, and was not started.
+            (_, Some(Cause::InvalidRequest | Cause::TooLong))
+                if self.phase == Some(Phase::Start) =>
+            {
+                2
+            }
             (ErrorCode::Aborted, Some(Cause::Requested)) => 130,
             _ => 1,
         }

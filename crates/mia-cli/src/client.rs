@@ -37,6 +37,8 @@ pub(crate) struct PluginStatus {
     pub(crate) hint: Option<String>,
     /// What people expect of an agent and this one can't do.
     pub(crate) lacks: Vec<Lack>,
+    /// What it does unasked when no permissions are chosen.
+    pub(crate) own_rules: Option<String>,
     /// True for a manifest that can't be used.
     #[serde(skip)]
     pub(crate) broken: bool,
@@ -57,6 +59,7 @@ impl PluginStatus {
             problem: Some(plugin.problem.clone()),
             hint: Some(plugin.hint.clone()),
             lacks: Vec::new(),
+            own_rules: None,
             broken: true,
         }
     }
@@ -164,6 +167,7 @@ impl Client {
             problem: probe.problem,
             hint: probe.hint,
             lacks: plugin.lacks(),
+            own_rules: plugin.own_rules(),
             broken: false,
         })
     }

@@ -10,6 +10,7 @@ use crate::manual::{print, print_json};
 use crate::program::Program;
 use crate::setup;
 use crate::table::aligned;
+use crate::terminal::write;
 
 pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, Failure> {
     let paths = setup::paths()?;
@@ -31,7 +32,16 @@ pub(crate) fn run(program: &Program, action: ConfigAction) -> Result<ExitCode, F
                 None => mia_config::unset(file, &key)?,
             };
             let what = if edited.changed { "changed" } else { "is so already" };
-            print(format!("{} {what} in {}\n", edited.key, edited.file.display()).as_bytes())
+            let printed =
+                print(format!("{} {what} in {}\n", edited.key, edited.file.display()).as_bytes());
+            // A plugin may come later, so this is no error.
+            let loaded = setup::config(&paths)?;
+            for (key, error) in program.registry(&paths)?.unknown_names(&loaded.config) {
+                if edited.key.starts_with(&key) {
+                    write(&format!("{}: {error}\n", program.name));
+                }
+            }
+            printed
         }
         ConfigAction::Explain { key, json } => {
             let loaded = setup::config(&paths)?;

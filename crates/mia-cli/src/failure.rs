@@ -1,6 +1,6 @@
 //! How a command fails: what is said on stderr, with which exit status.
 
-use mia_api::{Attempt, PluginError};
+use mia_api::{Attempt, ErrorCode, PluginError};
 use mia_config::{ConfigErrors, EditError, KeyError, PathsError};
 use mia_core::{NoPlugin, OpenError, Refused, RegistryError};
 use mia_store::StoreError;
@@ -200,7 +200,9 @@ pub(crate) fn describe(error: &PluginError) -> String {
     if let Some(detail) = &error.detail {
         text.push_str(&format!("\n  {detail}"));
     }
-    if let Some(stderr) = &error.stderr_tail {
+    // What the agent told by itself, or somebody wanted, is not explained by what it wrote there.
+    let explains = !matches!(error.code, ErrorCode::Aborted | ErrorCode::ProviderError);
+    if let Some(stderr) = error.stderr_tail.as_ref().filter(|_| explains) {
         let lines: Vec<_> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
         for line in lines.iter().skip(lines.len().saturating_sub(5)) {
             text.push_str(&format!("\n  | {line}"));
@@ -215,7 +217,7 @@ pub(crate) fn describe(error: &PluginError) -> String {
     let told = |attempt: &&Attempt| attempt.plugin != error.plugin_name;
     for attempt in error.attempts.iter().filter(told) {
         let Some(error) = &attempt.error else { continue };
-        text.push_str(&format!("\n{}: {}", attempt.plugin, error.message));
+        text.push_str(&format!("\nalso asked, {}: {}", attempt.plugin, error.message));
         if let Some(hint) = &error.hint {
             text.push_str(&format!("\n  {hint}"));
         }

@@ -111,6 +111,7 @@ fn info(plugin: &PluginStatus) -> String {
         ("found by", plugin.found_by),
         ("problem", plugin.problem.as_deref()),
         ("what to do", plugin.hint.as_deref()),
+        ("by its own rules", plugin.own_rules.as_deref()),
     ];
     rows.extend(more.into_iter().filter_map(|(name, value)| Some(row(name, value?))));
     rows.extend(plugin.lacks.iter().map(|lack| row("note", &lack.shows)));

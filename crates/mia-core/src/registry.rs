@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mia_config::Config;
 use mia_plugin::CodingPlugin;
 
 /// The shortest word that a name is known by, in bytes.
@@ -149,6 +150,21 @@ impl Registry {
         });
         let found = alike.next()?;
         alike.next().is_none().then_some(found)
+    }
+
+    /// Names in the configuration that no plugin has: each key with what is wrong with it.
+    #[must_use]
+    pub fn unknown_names(&self, config: &Config) -> Vec<(String, RegistryError)> {
+        let active = config.active_plugin.iter().map(|name| ("active_plugin".to_owned(), name));
+        let fallback = config.fallback.plugins.iter();
+        let fallback = fallback.map(|name| ("fallback.plugins".to_owned(), name));
+        let settings = config.plugins.keys().map(|name| (format!("plugins.{name}"), name));
+        let unknown =
+            active.chain(fallback).chain(settings).filter_map(|(key, name)| match self.get(name) {
+                Err(error @ RegistryError::Unknown { .. }) => Some((key, error)),
+                _ => None,
+            });
+        unknown.collect()
     }
 
     /// All names, sorted.

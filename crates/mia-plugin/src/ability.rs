@@ -28,6 +28,8 @@ pub enum Ability {
     LongPrompts,
     /// It tells how many tokens a dispatch took.
     Usage,
+    /// It tells them for a dispatch with tools, too, which takes several requests.
+    TurnUsage,
     /// It tells what a dispatch cost.
     Cost,
     /// It goes on with its session in a later turn.
@@ -44,7 +46,7 @@ pub enum Ability {
 
 impl Ability {
     /// All of them, in the order in which people are told.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Deltas,
         Self::Thoughts,
         Self::OpenTools,
@@ -56,6 +58,7 @@ impl Ability {
         Self::Images,
         Self::LongPrompts,
         Self::Usage,
+        Self::TurnUsage,
         Self::Cost,
         Self::Resume,
         Self::ResumeAfterAbort,
@@ -79,6 +82,7 @@ impl Ability {
             Self::Images => "pictures",
             Self::LongPrompts => "prompts of 1 MB",
             Self::Usage => "tokens",
+            Self::TurnUsage => "tokens of a turn with tools",
             Self::Cost => "cost",
             Self::Resume => "goes on with its session",
             Self::ResumeAfterAbort => "goes on after an abort",

@@ -39,6 +39,11 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// What the agent does unasked when no permissions are chosen; none where nobody knows.
+    fn own_rules(&self) -> Option<String> {
+        None
+    }
+
     /// Takes the configuration and what Mia offers to plugins. Called once, before anything else.
     ///
     /// # Errors

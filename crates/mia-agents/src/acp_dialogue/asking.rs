@@ -47,7 +47,7 @@ impl Request {
     }
 
     /// Sends the answer of that kind; a kind that the agent does not offer is no.
-    fn send(&self, kind: OptionKind, out: &mut Out) {
+    pub(crate) fn send(&self, kind: OptionKind, out: &mut Out) {
         let outcome = match self.option(kind) {
             Some(id) => json!({"outcome": "selected", "optionId": id}),
             None => json!({"outcome": "cancelled"}),
@@ -59,7 +59,7 @@ impl Request {
 /// The questions that wait for their answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Questions {
-    open: HashMap<String, (Request, String, String)>,
+    open: HashMap<String, (Request, String, Option<String>)>,
     /// What needs no asking any more.
     always: HashSet<String>,
     /// True answers every question with yes.
@@ -68,9 +68,16 @@ pub(crate) struct Questions {
 
 impl Questions {
     /// Asks. Calls whose `likeness` is the same are alike: "always" is for them only, and only for
-    /// this turn. The agent is never told "always": it would not say what else it then allows.
-    pub(crate) fn ask(&mut self, request: Request, title: String, likeness: String, out: &mut Out) {
-        if self.allow_all || self.always.contains(&likeness) {
+    /// this turn; without one it is not offered. The agent is never told "always": it would not say
+    /// what else it then allows.
+    pub(crate) fn ask(
+        &mut self,
+        request: Request,
+        title: String,
+        likeness: Option<String>,
+        out: &mut Out,
+    ) {
+        if self.allow_all || likeness.as_ref().is_some_and(|alike| self.always.contains(alike)) {
             request.send(OptionKind::AllowOnce, out);
             return;
         }
@@ -83,8 +90,10 @@ impl Questions {
         let mut options = Vec::new();
         if request.option(OptionKind::AllowOnce).is_some() {
             options.push(option("allow_once", "Allow", OptionKind::AllowOnce));
-            let name = "Allow this very call for this turn";
-            options.push(option("allow_always", name, OptionKind::AllowAlways));
+            if likeness.is_some() {
+                let name = "Allow this very call for this turn";
+                options.push(option("allow_always", name, OptionKind::AllowAlways));
+            }
         }
         options.push(option("reject_once", "Deny", OptionKind::RejectOnce));
         out.ask(PermissionRequest {
@@ -104,7 +113,7 @@ impl Questions {
         match resolution.option_id.as_deref() {
             Some("allow_once") => request.send(OptionKind::AllowOnce, out),
             Some("allow_always") => {
-                self.always.insert(likeness);
+                self.always.extend(likeness);
                 request.send(OptionKind::AllowOnce, out);
             }
             _ => {

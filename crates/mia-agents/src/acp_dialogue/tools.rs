@@ -1,6 +1,6 @@
 //! Tool calls, put together from their updates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use mia_acp::from_update;
 use mia_api::{EventBody, ToolCallInfo, ToolContent, ToolStatus};
@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// How many calls may be open.
 const OPEN: usize = 10_000;
+/// How many calls that have ended are remembered.
+const ENDED: usize = 1000;
 
 /// What an update says of its call.
 #[derive(Debug, PartialEq)]
@@ -26,6 +28,28 @@ pub(crate) enum Told {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tools {
     open: HashMap<String, Call>,
+    ended: Ended,
+}
+
+/// The ids of the calls that ended last.
+#[derive(Debug, Clone, Default)]
+struct Ended {
+    ids: HashSet<String>,
+    order: VecDeque<String>,
+}
+
+impl Ended {
+    fn insert(&mut self, id: &str) {
+        if !self.ids.insert(id.to_owned()) {
+            return;
+        }
+        self.order.push_back(id.to_owned());
+        if self.order.len() > ENDED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.ids.remove(&oldest);
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -43,7 +67,9 @@ impl Tools {
         let Some(id) = update.get("toolCallId").and_then(Value::as_str).map(str::to_owned) else {
             return told;
         };
-        if !self.open.contains_key(&id) && self.open.len() >= OPEN {
+        if !self.open.contains_key(&id)
+            && (self.open.len() >= OPEN || self.ended.ids.contains(&id) && !begins(&update))
+        {
             return told;
         }
         let content = update.remove("content").unwrap_or_default();
@@ -79,6 +105,7 @@ impl Tools {
         }
         if matches!(status, ToolStatus::Completed | ToolStatus::Failed) {
             let mut members = self.open.remove(&id).unwrap_or_default().members;
+            self.ended.insert(&id);
             let name = members.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
             let input = members.remove("rawInput").unwrap_or_default();
             let output = output(&content, raw_output);
@@ -103,6 +130,13 @@ impl Tools {
     pub(crate) fn name(&self, id: &str) -> Option<&str> {
         self.open.get(id)?.members.get("name")?.as_str()
     }
+}
+
+/// Whether an update begins a call. Some providers number the calls of each answer from the start
+/// again, so an id that has ended may be that of a new call.
+fn begins(update: &Map<String, Value>) -> bool {
+    let text = |name: &str| update.get(name).and_then(Value::as_str).unwrap_or_default();
+    text("sessionUpdate") == "tool_call" && !matches!(text("status"), "completed" | "failed")
 }
 
 fn info(id: &str, members: &Map<String, Value>) -> ToolCallInfo {
@@ -177,8 +211,35 @@ mod tests {
             output: "a".into(),
             failed: true,
         };
-        assert_eq!(take(&mut tools, ended), [told]);
+        assert_eq!(take(&mut tools, ended.clone()), [told]);
         assert_eq!(tools.name("1"), None);
+        assert_eq!(take(&mut tools, ended), []);
+        for late in ["in_progress", "completed"] {
+            let late =
+                json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": late});
+            assert_eq!(take(&mut tools, late), []);
+        }
+        let again = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "status": "failed"});
+        assert_eq!(take(&mut tools, again), []);
+    }
+
+    #[test]
+    fn a_new_call_may_have_the_id_of_one_that_has_ended() {
+        let mut tools = Tools::default();
+        for _ in 0..2 {
+            let call = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "bash", "status": "pending"});
+            assert_eq!(take(&mut tools, call), [Told::Announced("1".into())]);
+            let ended = json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"});
+            assert_eq!(take(&mut tools, ended).len(), 2);
+        }
+    }
+
+    #[test]
+    fn no_more_than_so_many_ended_calls_are_remembered() {
+        let mut ended = Ended::default();
+        (0..ENDED + 7).for_each(|id| ended.insert(&id.to_string()));
+        assert_eq!((ended.ids.len(), ended.order.len()), (ENDED, ENDED));
+        assert!(ended.ids.contains(&ENDED.to_string()) && !ended.ids.contains("6"));
     }
 
     #[test]

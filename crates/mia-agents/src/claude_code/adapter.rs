@@ -14,6 +14,7 @@ use super::asking::Asked;
 use super::line::Line;
 use super::telling::Telling;
 use crate::stream_json::{respond, results, text_of};
+use crate::surrogate::without_lone;
 
 /// The adapter for Claude Code.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,8 @@ pub struct ClaudeCode {
     pub(super) telling: Telling,
     /// What the last synthetic message gave as its error.
     pub(super) failure: Option<String>,
+    /// A line of it was understood.
+    understood: bool,
 }
 
 impl ClaudeCode {
@@ -95,7 +98,7 @@ impl CliAdapter for ClaudeCode {
         ];
         Profile {
             program: "claude".to_owned(),
-            install: "npm install -g @anthropic-ai/claude-code".to_owned(),
+            install: "mia plugin install claude-code".to_owned(),
             package: Some(package()),
             login: Some(login()),
             env: env.map(str::to_owned).to_vec(),
@@ -103,6 +106,8 @@ impl CliAdapter for ClaudeCode {
             session_needs_cwd: true,
             // The prompt `/clear` begins another session, and a stale one is told in words.
             resume_keeps_id: false,
+            own_rules: "it reads in its folder and runs harmless commands, and asks for the rest"
+                .to_owned(),
             ..Profile::default()
         }
     }
@@ -163,7 +168,8 @@ impl CliAdapter for ClaudeCode {
     }
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
-        let mut line: Line<'_> = serde_json::from_str(line)?;
+        let line = without_lone(line);
+        let mut line: Line<'_> = serde_json::from_str(&line)?;
         let message = line.message.take().unwrap_or_default().0;
         let parent = line.parent_tool_use_id.as_ref().map(|id| id.0.as_ref());
         match line.kind.as_ref() {
@@ -187,6 +193,7 @@ impl CliAdapter for ClaudeCode {
             | "rate_limit_event" | "tool_progress" => {}
             unknown => return Err(Noise::UnknownType(unknown.to_owned())),
         }
+        self.understood = true;
         Ok(())
     }
 
@@ -217,6 +224,10 @@ impl CliAdapter for ClaudeCode {
     }
 
     fn on_exit(&mut self, exit: &Exit<'_>, out: &mut Out) {
+        // All of these come before its first line; later such words may be a tool's.
+        if self.understood {
+            return;
+        }
         if exit.stderr.contains("is already in use") {
             let message = "the session is in use by another claude";
             let error = out.error(ErrorCode::SessionError, Cause::SessionBusy, message);
@@ -225,7 +236,9 @@ impl CliAdapter for ClaudeCode {
             let message = "this version of claude does not know an option that mia needs";
             let error = out
                 .error(ErrorCode::SpawnFailure, Cause::NotExecutable, message)
-                .with_hint("update it: mia plugin install claude-code, or as it was installed");
+                .with_hint(
+                    "if Mia installed it, run: mia plugin upgrade claude-code; else update it, or run: mia plugin install claude-code",
+                );
             out.fail(error);
         }
     }

@@ -45,6 +45,8 @@ pub struct Codex {
     /// Questions that wait for their answer.
     pub(super) asked: HashMap<String, Asked>,
     spent: Spent,
+    /// A line of it was read.
+    has_spoken: bool,
 }
 
 impl Codex {
@@ -53,6 +55,10 @@ impl Codex {
     /// The name that people select it by.
     pub const NAME: &'static str = "codex";
 }
+
+/// What to do where it is too old: for one that Mia installed, and for one that it found.
+pub(super) const UPDATE: &str = "run: mia plugin upgrade codex; or, where mia did not install it, \
+                                 update it, or run: mia plugin install codex";
 
 impl CliAdapter for Codex {
     fn profile(&self) -> Profile {
@@ -76,6 +82,10 @@ impl CliAdapter for Codex {
             env: env.map(str::to_owned).to_vec(),
             session_needs_cwd: false,
             resume_keeps_id: true,
+            own_rules:
+                "as its config.toml says; else it reads, and runs commands in a sandbox without \
+                        write access, and asks for more"
+                    .to_owned(),
             lacks: vec![
                 Lack::new(Ability::Cost, "codex counts tokens and no money"),
                 Lack::new(
@@ -92,6 +102,12 @@ impl CliAdapter for Codex {
     }
 
     fn build_args(&mut self, call: &Call<'_>) -> Result<Launch, PluginError> {
+        let Some(cwd) = call.working_directory.to_str() else {
+            // What is written to it is JSON, so it would look into another folder.
+            let message = "codex needs a working directory whose path is UTF-8";
+            return Err(PluginError::new(ErrorCode::SpawnFailure, Self::NAME, message)
+                .with_cause(Cause::WorkingDirectory));
+        };
         let mut launch = Launch::new(["app-server"]);
         for arg in call.extra_args {
             launch.arg(arg);
@@ -106,7 +122,7 @@ impl CliAdapter for Codex {
         let start = &mut self.start;
         start.input = input;
         start.session = call.session.map(|session| session.session_id.clone());
-        start.cwd = call.working_directory.to_string_lossy().into_owned();
+        cwd.clone_into(&mut start.cwd);
         start.model = call.model.map(str::to_owned);
         start.had_policy =
             call.session.is_some_and(|session| text(&session.state, "policy") != policy::OWN);
@@ -120,6 +136,7 @@ impl CliAdapter for Codex {
             return Err(serde_json::Error::custom("no object").into());
         }
         let line: Line<'_> = serde_json::from_str(line)?;
+        self.has_spoken = true;
         match (line.method.0.as_ref(), line.id) {
             ("", Some(id)) => {
                 let id = id.get().parse().unwrap_or_default();
@@ -149,12 +166,15 @@ impl CliAdapter for Codex {
     }
 
     fn on_exit(&mut self, exit: &Exit<'_>, out: &mut Out) {
+        // These words alone say nothing: what its tools print may stand on stderr, too.
         let unknown = ["unrecognized subcommand", "unexpected argument"];
-        if unknown.iter().any(|words| exit.stderr.contains(words)) {
+        if !self.has_spoken
+            && exit.code == Some(2)
+            && unknown.iter().any(|words| exit.stderr.contains(words))
+        {
             let message = "this version of codex does not know how mia talks to it, or an argument in plugins.codex.args";
-            let error = out
-                .error(ErrorCode::SpawnFailure, Cause::NotExecutable, message)
-                .with_hint("update it with: npm install -g @openai/codex@latest");
+            let error =
+                out.error(ErrorCode::SpawnFailure, Cause::NotExecutable, message).with_hint(UPDATE);
             out.fail(error);
         }
     }

@@ -7,12 +7,12 @@ use mia_plugin::Out;
 use serde_json::{Value, json};
 
 use super::adapter::Codex;
-use super::item::script;
+use super::item::{REMEMBERED, script};
 use super::line::text;
 use super::policy::is_edit;
 
 /// How much of a command or of a tool's input a question shows, in characters.
-const SHOWN: usize = 8000;
+pub(super) const SHOWN: usize = 8000;
 
 /// A question that waits for its answer.
 #[derive(Debug, Clone)]
@@ -57,9 +57,11 @@ impl Codex {
                     respond(out, &asked.id, &asked.yes);
                     return;
                 }
-                let title =
-                    if known.title.is_empty() { "Change files".to_owned() } else { known.title };
-                (with_reason(&title, params), asked)
+                let title = match known.changes.as_str() {
+                    "" => "Change files",
+                    changes => changes,
+                };
+                (with_reason(title, params), asked)
             }
             "item/permissions/requestApproval" => {
                 let wanted = params.get("permissions").cloned().unwrap_or_default();
@@ -102,6 +104,11 @@ impl Codex {
 
     fn ask(&mut self, title: String, call: &str, asked: Asked, out: &mut Out) {
         let question = asked.id.to_string();
+        if self.asked.len() >= REMEMBERED && !self.asked.contains_key(&question) {
+            out.warn(format!("not allowed: {title}, for too many questions wait"));
+            respond(out, &asked.id, &asked.no);
+            return;
+        }
         let mut options = vec![option("allow_once", "Allow", OptionKind::AllowOnce)];
         if asked.always.is_some() {
             let name = "Allow this same command for the rest of this turn";
@@ -180,8 +187,10 @@ fn with_reason(title: &str, params: &Value) -> String {
 /// A text on one line. What does not fit is counted.
 fn one_line(text: &str) -> String {
     let text = text.trim().replace("\r\n", "\n").replace('\n', " ⏎ ");
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    let hidden = text.chars().count().saturating_sub(SHOWN);
+    // With a little room for the count of files that stands at the end.
+    let longest = SHOWN + 50;
+    let mut shown: String = text.chars().take(longest).collect();
+    let hidden = text.chars().count().saturating_sub(longest);
     if hidden > 0 {
         shown.push_str(&format!(" … and {hidden} characters more"));
     }

@@ -4,7 +4,7 @@ use mia_api::{Cause, ErrorCode, NoticeKind, PluginError, StopReason};
 use mia_plugin::Out;
 use serde_json::Value;
 
-use super::adapter::Codex;
+use super::adapter::{Codex, UPDATE};
 use super::line::text;
 
 /// How often codex may say that it waits for the network before that is the answer: until the
@@ -187,7 +187,7 @@ pub(super) fn of_request(error: &Value, out: &Out) -> PluginError {
         failed.cause = None;
         "correct config.toml in ~/.codex, or in CODEX_HOME".to_owned()
     } else {
-        "it may be too old: npm install -g @openai/codex@latest".to_owned()
+        format!("it may be too old: {UPDATE}")
     });
     failed
 }

@@ -9,10 +9,13 @@ use mia_plugin::Out;
 use serde_json::{Value, json};
 
 use super::adapter::Codex;
+use super::asking::SHOWN;
 use super::line::{list, text};
 
-/// How many items and sub-agents are remembered.
-const REMEMBERED: usize = 10_000;
+/// How many items, and sub-agents, are remembered, and how many questions wait.
+pub(super) const REMEMBERED: usize = 1000;
+/// The longest title of a call, in characters, but for a few words at its end.
+const TITLE: usize = 200;
 
 /// What is remembered of the items of this turn.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +32,8 @@ pub(super) struct Items {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) title: String,
+    /// What becomes of which files, all of them; empty for what is no change of files.
+    pub(super) changes: String,
     /// Files that it changes.
     pub(super) paths: Vec<String>,
     /// The MCP server and its tool.
@@ -81,7 +86,8 @@ impl Codex {
             let paths = call.locations.iter().map(|location| location.path.clone()).collect();
             let server = (text(item, "type") == "mcpToolCall")
                 .then(|| (text(item, "server").to_owned(), text(item, "tool").to_owned()));
-            let known = Known { title: call.title.clone(), paths, server };
+            let changes = change_title(list(item, "changes"), &self.cwd, SHOWN);
+            let known = Known { title: call.title.clone(), changes, paths, server };
             self.items.known.insert(call.id.clone(), known);
             self.items.open.insert(call.id.clone());
         }
@@ -144,7 +150,7 @@ fn call(item: &Value, parent: Option<&str>, cwd: &Path) -> Option<ToolCallInfo> 
             let moved = moved.filter_map(Value::as_str).map(str::to_owned);
             let locations = paths.chain(moved).map(|path| Location { path, line: None });
             call.locations = locations.collect();
-            call.title = change_title(changes, cwd);
+            call.title = change_title(changes, cwd, TITLE);
             call.input = json!({"changes": changes});
         }
         "mcpToolCall" => {
@@ -204,8 +210,9 @@ fn change_kind(changes: &[Value]) -> ToolKind {
     }
 }
 
-/// What becomes of which files. Those in the working directory by their path in it.
-fn change_title(changes: &[Value], cwd: &Path) -> String {
+/// What becomes of which files. Those in the working directory by their path in it; those that do
+/// not fit into so many characters are counted.
+fn change_title(changes: &[Value], cwd: &Path, longest: usize) -> String {
     let short = |path: &str| {
         let inside = Path::new(path).strip_prefix(cwd).unwrap_or(Path::new(path));
         inside.to_string_lossy().replace('\n', " ⏎ ")
@@ -221,8 +228,24 @@ fn change_title(changes: &[Value], cwd: &Path) -> String {
             },
         }
     });
-    let words = words.collect::<Vec<_>>().join(", ");
-    let mut letters = words.chars();
+    let (mut title, mut length) = (String::new(), 0);
+    for (at, words) in words.enumerate() {
+        let more = words.chars().count();
+        if at > 0 && length + 2 + more > longest {
+            title.push_str(&format!(" and {} more", changes.len() - at));
+            break;
+        }
+        if at > 0 {
+            title.push_str(", ");
+        }
+        // One that is too long for itself.
+        title.extend(words.chars().take(longest));
+        if more > longest {
+            title.push('…');
+        }
+        length += 2 + more;
+    }
+    let mut letters = title.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
@@ -287,6 +310,7 @@ pub(super) fn script(command: &str) -> Cow<'_, str> {
 /// One line for people: what is done, and the beginning of what it is done with.
 fn first_line(what: &str, subject: &str) -> String {
     let line = subject.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let what: String = what.chars().take(TITLE).collect();
     let mut short: String = line.trim().chars().take(160).collect();
     if short != subject.trim() {
         short.push('…');
@@ -334,7 +358,7 @@ mod tests {
             change("/w/e", json!({"type": "update", "move_path": null})),
         ];
         assert_eq!(
-            change_title(&changes, Path::new("/w")),
+            change_title(&changes, Path::new("/w"), TITLE),
             "Write a.txt, delete /etc/x, change b and move it to c ⏎ d, change e"
         );
         assert_eq!(change_kind(&changes), ToolKind::Edit);

@@ -1,10 +1,10 @@
 //! The requests that come before the turn.
 
-use mia_api::{Cause, ErrorCode, PermissionPolicy};
+use mia_api::{Cause, ErrorCode, PermissionPolicy, PluginError};
 use mia_plugin::Out;
 use serde_json::{Map, Value, json};
 
-use super::adapter::Codex;
+use super::adapter::{Codex, UPDATE};
 use super::ending::of_request;
 use super::line::text;
 use super::policy;
@@ -38,6 +38,8 @@ pub(super) struct Start {
     pub(super) with_key: bool,
     /// The user's configuration. Null until it is known, and where codex does not tell it.
     config: Value,
+    /// Why it does not.
+    no_config: Value,
     /// How the user is logged in, likewise.
     account: Value,
     /// How many of these two were answered.
@@ -77,6 +79,7 @@ impl Codex {
             CONFIG | ACCOUNT => {
                 if id == CONFIG {
                     self.start.config = result.get("config").cloned().unwrap_or_default();
+                    self.start.no_config = error.clone();
                 } else {
                     self.start.account = result.clone();
                 }
@@ -101,8 +104,13 @@ impl Codex {
         // `--permissions full` would open all later ones. What codex would do by itself is told only
         // for a fresh thread; this one is never written down, and starts no servers.
         if self.start.session.is_some() && self.policy.is_none() && self.start.had_policy {
-            let params = json!({"ephemeral": true, "config": self.no_servers()});
-            out.write_json_line(&request(DEFAULTS, "thread/start", &params));
+            match self.no_servers(out) {
+                Ok(config) => {
+                    let params = json!({"ephemeral": true, "config": config});
+                    out.write_json_line(&request(DEFAULTS, "thread/start", &params));
+                }
+                Err(error) => out.fail(error),
+            }
         } else {
             self.open_thread(out);
         }
@@ -131,14 +139,30 @@ impl Codex {
     }
 
     /// Settings that switch all of the user's MCP servers off. An empty table would not: tables are
-    /// merged.
-    fn no_servers(&self) -> Value {
-        let servers = self.start.config.get("mcp_servers").and_then(Value::as_object);
-        let off = servers
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| (name.clone(), json!({"enabled": false})));
-        json!({"mcp_servers": off.collect::<Map<_, _>>()})
+    /// merged, so each has to be known by its name.
+    fn no_servers(&self, out: &Out) -> Result<Map<String, Value>, PluginError> {
+        let none = Map::new();
+        let servers = match &self.start.config {
+            Value::Object(config) => match config.get("mcp_servers") {
+                None | Some(Value::Null) => &none,
+                Some(Value::Object(servers)) => servers,
+                Some(_) => return Err(self.unknown_servers(out)),
+            },
+            _ => return Err(self.unknown_servers(out)),
+        };
+        let off = servers.keys().map(|name| (name.clone(), json!({"enabled": false})));
+        let off = Value::Object(off.collect());
+        Ok(Map::from_iter([("mcp_servers".to_owned(), off)]))
+    }
+
+    /// Rather nothing than servers that were not to run.
+    fn unknown_servers(&self, out: &Out) -> PluginError {
+        if !text(&self.start.no_config, "message").is_empty() {
+            return of_request(&self.start.no_config, out);
+        }
+        let message = "codex does not tell which MCP servers it has, so mia can't switch them off";
+        let error = out.error(ErrorCode::SpawnFailure, Cause::NotExecutable, message);
+        error.with_hint(UPDATE)
     }
 
     /// OpenAI's provider under a name of ours, where the user has no other, and whether it is to be
@@ -175,8 +199,9 @@ impl Codex {
         let mut config = Map::new();
         if self.policy == Some(PermissionPolicy::ReadOnly) {
             // They run outside of its sandbox, and may be allowed to write unasked.
-            if let Value::Object(servers) = self.no_servers() {
-                config.extend(servers);
+            match self.no_servers(out) {
+                Ok(servers) => config.extend(servers),
+                Err(error) => return out.fail(error),
             }
         }
         if let Some((provider, needs_key)) = self.provider() {

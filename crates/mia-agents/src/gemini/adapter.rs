@@ -37,6 +37,8 @@ pub struct Gemini {
     resumed: bool,
     /// Nothing was said of what it may do, so its own rules hold.
     own_rules: bool,
+    /// A line of it was read.
+    has_spoken: bool,
     telling: Telling,
     tools: Tools,
     ending: Ending,
@@ -66,6 +68,7 @@ impl CliAdapter for Gemini {
             env: env.map(str::to_owned).to_vec(),
             // Its sessions lie in a folder of the project.
             session_needs_cwd: true,
+            own_rules: "it reads, and denies what would need a yes".to_owned(),
             lacks: vec![
                 Lack::new(Ability::Thoughts, "it does not print what the model thinks"),
                 Lack::new(
@@ -128,7 +131,7 @@ impl CliAdapter for Gemini {
         }
         launch.env.push(NO_RELAUNCH.map(OsString::from).into());
         launch.env.push(BLOCKING_STDOUT.map(OsString::from).into());
-        if trust::releases_nothing(call.working_directory) {
+        if trust::releases_nothing(call.working_directory, call.home) {
             launch.env.push(("GEMINI_CLI_TRUST_WORKSPACE".into(), "true".into()));
         }
         launch.stdin = call.prompt.as_bytes().to_vec();
@@ -137,6 +140,7 @@ impl CliAdapter for Gemini {
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
         let line: Line<'_> = serde_json::from_str(line)?;
+        self.has_spoken = true;
         match line.kind.as_ref() {
             "init" => self.init(&line, out),
             "message" => {
@@ -168,7 +172,7 @@ impl CliAdapter for Gemini {
 
     fn on_exit(&mut self, exit: &Exit<'_>, out: &mut Out) {
         if !self.ending.exit(exit, out) {
-            exit::without_a_word(exit, self.resumed, out);
+            exit::without_a_word(exit, self.resumed, self.has_spoken, out);
         }
     }
 }

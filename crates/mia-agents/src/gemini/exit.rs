@@ -4,11 +4,13 @@ use mia_api::{Cause, ErrorCode, PluginError};
 use mia_plugin::{Exit, Out};
 
 /// Says what the exit means, where its status has a meaning. What stands on stderr is full of
-/// warnings: only the lines that belong to the status count.
-pub(super) fn without_a_word(exit: &Exit<'_>, resumed: bool, out: &mut Out) {
-    let line = |start: &str| exit.stderr.lines().find(|line| line.contains(start)).map(str::trim);
+/// warnings: only the lines that belong to the status count. Those about its start mean nothing once
+/// it has spoken, for what it worked on may have said the same.
+pub(super) fn without_a_word(exit: &Exit<'_>, resumed: bool, has_spoken: bool, out: &mut Out) {
+    let line = |words: &str| exit.stderr.lines().find(|line| line.contains(words)).map(str::trim);
     let last = || exit.stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    let stale = line("Error resuming session");
+    let at_start = |words: &str| line(words).filter(|_| !has_spoken);
+    let stale = at_start("Error resuming session");
     let error = match exit.code {
         Some(41) => authentication(exit.stderr, out),
         Some(42) if resumed && stale.is_some() => {
@@ -35,14 +37,14 @@ pub(super) fn without_a_word(exit: &Exit<'_>, resumed: bool, out: &mut Out) {
             .error(
                 ErrorCode::SpawnFailure,
                 Cause::WorkingDirectory,
-                "gemini does not trust the working directory, and it brings .gemini or .env along",
+                "gemini does not trust the working directory, and .gemini or .env is in it or above it",
             )
             .with_hint(
                 "look at what is in them, then run `gemini` there once and trust the folder, or \
                  set GEMINI_CLI_TRUST_WORKSPACE=true",
             ),
         Some(130) => out.error(ErrorCode::Aborted, Cause::Requested, "gemini was interrupted"),
-        Some(1) if line("Unknown argument").is_some() || line("Invalid values:").is_some() => out
+        Some(1) if at_start("Unknown argument").or(at_start("Invalid values:")).is_some() => out
             .error(
                 ErrorCode::SpawnFailure,
                 Cause::NotExecutable,
@@ -50,8 +52,9 @@ pub(super) fn without_a_word(exit: &Exit<'_>, resumed: bool, out: &mut Out) {
             )
             .with_detail(line("Unknown argument").or(line("Argument:")).unwrap_or_default())
             .with_hint(
-                "update it with: npm install -g @google/gemini-cli@latest; or look at \
-                 plugins.gemini.args in the configuration",
+                "look at plugins.gemini.args in the configuration, or run: mia plugin upgrade \
+                 gemini; or, where mia did not install it, update it, or run: mia plugin install \
+                 gemini",
             ),
         _ => return,
     };

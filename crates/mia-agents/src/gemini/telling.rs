@@ -5,6 +5,8 @@ use mia_plugin::Out;
 
 /// How much of a message is compared with what may be its second telling, in bytes.
 const OPENING: usize = 16;
+/// How much of it there must be: `1` may well follow `1`.
+const SHORTEST_OPENING: usize = 4;
 /// The shortest wait before gemini begins a message again, in ms: it waits 1, 2, then 4 s after a
 /// stream that broke. One less, for timers may be early by that.
 const SHORTEST_WAIT: u64 = 999;
@@ -60,10 +62,12 @@ impl Telling {
         self.say(text, out);
     }
 
-    /// Either of them begins with the other.
+    /// Either of them begins with the other, and the message is long enough to tell.
     fn may_be_retold(&self, text: &str) -> bool {
         let common = text.bytes().zip(self.opening.bytes()).take_while(|(a, b)| a == b).count();
-        common > 0 && (common == text.len() || common == self.opening.len())
+        self.opening.len() >= SHORTEST_OPENING
+            && common > 0
+            && (common == text.len() || common == self.opening.len())
     }
 
     fn hold(&mut self, held: String, out: &mut Out) {
@@ -153,6 +157,10 @@ mod tests {
         let texts = [("- one thing that is long enough\n", 0), ("- ", 3), ("two\n", 3)];
         assert_eq!(told(&texts).1, "- one thing that is long enough\n- two\n");
         assert_eq!(told(&[("- one thing that", 0), ("- ", 3)]).1, "- one thing that- ");
+        // Too short to tell.
+        assert_eq!(told(&[("1", 0), ("1", 3)]).0, "11");
+        assert_eq!(told(&[("abc", 0), ("abc", 3), (" d", 3)]).0, "abcabc d");
+        assert_eq!(told(&[("abcd", 0), ("abcd", 3), (" e", 3)]).0, "abcd e");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::line::{Failure, Line, text, value};
 
 /// How many open calls are remembered.
-const OPEN: usize = 10_000;
+const OPEN: usize = 1000;
 
 /// The calls without a result, with their titles.
 #[derive(Debug, Clone, Default)]

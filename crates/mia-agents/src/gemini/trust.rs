@@ -1,5 +1,6 @@
 //! Whether gemini may take the working directory for trusted.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// True when trusting the directory would release nothing that lies in it.
@@ -9,14 +10,21 @@ use std::path::Path;
 /// `.gemini` (hooks and servers, which are commands that run by themselves) and `.env` (variables,
 /// the provider's address among them), the latter also from the directories above. Where there is
 /// none of these, trust is no risk and Mia grants it, for this one process. Where there is one, only
-/// the user can.
-pub(super) fn releases_nothing(directory: &Path) -> bool {
-    let home = std::env::home_dir();
-    let has = |folder: &Path, name: &str| folder.join(name).symlink_metadata().is_ok();
-    // In the home directory these are the user's own, which gemini reads anyway.
-    let above = directory.ancestors().filter(|folder| Some(*folder) != home.as_deref());
-    !has(directory, ".gemini")
-        && above.into_iter().all(|folder| !has(folder, ".env") && !has(folder, ".gemini/.env"))
+/// the user can. What lies in the user's own home is the user's own.
+pub(super) fn releases_nothing(directory: &Path, home: Option<&Path>) -> bool {
+    // Gemini goes up from where it is, not along the link that led there.
+    let Ok(directory) = directory.canonicalize() else { return false };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let foreign = |folder: &Path| home.as_deref() != Some(folder);
+    // What can't be looked at may be there.
+    let has = |folder: &Path, name: &str| match folder.join(name).symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    };
+    let brings = |folder: &Path| has(folder, ".env") || has(folder, ".gemini/.env");
+    let settings = foreign(&directory) && has(&directory, ".gemini");
+    let variables = directory.ancestors().any(|folder| foreign(folder) && brings(folder));
+    !settings && !variables
 }
 
 #[cfg(test)]
@@ -28,18 +36,51 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("a/b");
         std::fs::create_dir_all(&work).unwrap();
-        assert!(releases_nothing(&work));
+        assert!(releases_nothing(&work, None));
         for name in ["a/.env", "a/b/.env", "a/.gemini/.env", "a/b/.gemini/settings.json"] {
             let file = folder.path().join(name);
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "x").unwrap();
-            assert!(!releases_nothing(&work), "{name}");
+            assert!(!releases_nothing(&work, None), "{name}");
             std::fs::remove_file(&file).unwrap();
             let _ = std::fs::remove_dir(file.parent().unwrap());
         }
         std::fs::create_dir_all(&work).unwrap();
-        assert!(releases_nothing(&work));
+        assert!(releases_nothing(&work, None));
         std::os::unix::fs::symlink("/nowhere", work.join(".gemini")).unwrap();
-        assert!(!releases_nothing(&work), "a link may get a target later");
+        assert!(!releases_nothing(&work, None), "a link may get a target later");
+    }
+
+    #[test]
+    fn a_link_to_a_directory_is_followed_before_what_lies_above_is_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real/work"), folder.path().join("other/link"));
+        std::fs::create_dir_all(&real).unwrap();
+        std::fs::create_dir(folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert!(releases_nothing(&link, None));
+        std::fs::write(folder.path().join("real/.env"), "x").unwrap();
+        assert!(!releases_nothing(&link, None));
+        std::fs::remove_file(folder.path().join("real/.env")).unwrap();
+        std::fs::write(folder.path().join("other/.env"), "x").unwrap();
+        assert!(releases_nothing(&link, None), "it does not lie above");
+        assert!(!releases_nothing(&folder.path().join("missing"), None));
+    }
+
+    #[test]
+    fn what_lies_in_the_home_is_the_users_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, work) = (folder.path().join("home"), folder.path().join("home/a"));
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir(home.join(".gemini")).unwrap();
+        std::fs::write(home.join(".gemini/.env"), "x").unwrap();
+        std::fs::write(home.join(".env"), "x").unwrap();
+        assert!(!releases_nothing(&work, None));
+        for directory in [&work, &home] {
+            assert!(releases_nothing(directory, Some(&home)), "{directory:?}");
+        }
+        assert!(!releases_nothing(&work, Some(folder.path())), "that is another home");
+        std::fs::write(work.join(".env"), "x").unwrap();
+        assert!(!releases_nothing(&work, Some(&home)));
     }
 }

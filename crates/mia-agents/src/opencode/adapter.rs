@@ -15,6 +15,7 @@ use crate::acp_dialogue::{
     Message, Opening, Progress, Questions, Request, Tools, Turn, Update, answer, read, refuse,
     update,
 };
+use crate::surrogate::without_lone;
 
 /// The adapter for opencode.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,10 @@ pub struct OpenCode {
     pub(super) questions: Questions,
     /// Questions about a call whose input has not come yet.
     pub(super) held: Vec<Request>,
+    /// Where it works.
+    pub(super) cwd: String,
+    /// A line of it was understood.
+    understood: bool,
     pub(super) telling: Telling,
     pub(super) account: Account,
     /// A session was to be resumed.
@@ -101,7 +106,7 @@ impl CliAdapter for OpenCode {
         ];
         Profile {
             program: "opencode".to_owned(),
-            install: "npm install -g opencode-ai".to_owned(),
+            install: "mia plugin install opencode".to_owned(),
             // Its script only picks the native program; `baseline` is for processors without AVX2.
             package: Some(
                 Package::new("opencode-ai", "1.18.33")
@@ -114,7 +119,14 @@ impl CliAdapter for OpenCode {
             env: env.map(str::to_owned).to_vec(),
             // Elsewhere it resumes too, but its tools run in the folder where the session began.
             session_needs_cwd: true,
+            own_rules:
+                "it changes files and runs commands in its folder, and asks for what lies outside"
+                    .to_owned(),
             lacks: vec![
+                Lack::new(
+                    Ability::TurnUsage,
+                    "tokens stay unknown for a turn with tools: it tells those of its last request only",
+                ),
                 Lack::new(
                     Ability::GivesUp,
                     "a provider that fails is asked six times, over a minute or more, before the error is shown",
@@ -153,6 +165,7 @@ impl CliAdapter for OpenCode {
             self.spare_prompt = Some(spare);
         }
         self.resumed = call.session.is_some();
+        self.cwd = cwd.to_owned();
         self.model = call.model.map(str::to_owned);
         self.account = Account::since(call.session);
         let mut launch = Launch::new(["acp"]);
@@ -172,7 +185,8 @@ impl CliAdapter for OpenCode {
     }
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
-        match read(line)? {
+        let line = without_lone(line);
+        match read(&line)? {
             Message::Notification { method, params } if method == "session/update" => {
                 // Before the prompt it is about what was said in earlier turns.
                 if self.turn.is_prompted()
@@ -201,9 +215,10 @@ impl CliAdapter for OpenCode {
                     }
                 }
                 Progress::Answered(result) => self.answered(&result, out),
-                Progress::Failed(step, failure) => self.failed(step, failure, out),
+                Progress::Failed(step, failure) => self.failed(step, &failure, out),
             },
         }
+        self.understood = true;
         Ok(())
     }
 
@@ -218,6 +233,10 @@ impl CliAdapter for OpenCode {
     }
 
     fn on_exit(&mut self, exit: &Exit<'_>, out: &mut Out) {
+        // Such words on stderr may be a tool's, or of a trouble that was overcome.
+        if self.understood {
+            return;
+        }
         // Several first starts at once race to make its database, and some lose.
         if exit.stderr.contains("CREATE TABLE") || exit.stderr.contains("database is locked") {
             let message = "opencode could not open its database, which another one was using";

@@ -9,6 +9,8 @@ use crate::acp_dialogue::{Failure, Step};
 
 /// Where the session's cost is kept from turn to turn.
 const COST: &str = "cost_usd";
+/// ACP's code for a login that is missing.
+const LOGIN: i64 = -32000;
 
 /// What this turn has used.
 #[derive(Debug, Clone, Default)]
@@ -92,13 +94,15 @@ impl OpenCode {
     }
 
     /// A request of ours was refused.
-    pub(super) fn failed(&mut self, step: Step, failure: Failure, out: &mut Out) {
+    pub(super) fn failed(&mut self, step: Step, failure: &Failure, out: &mut Out) {
         let said = plain(&failure.message);
         let error = match step {
-            // Whatever is wrong with a session, it is told in these words only.
-            Step::Session if self.resumed => {
+            Step::Session if self.resumed && is_stale(failure) => {
                 out.stale_session(said);
                 return;
+            }
+            Step::Initialize | Step::Session if failure.code == LOGIN => {
+                provider_error(failure, said, out)
             }
             Step::Initialize | Step::Session => {
                 let message = format!("opencode could not begin a session: {said}");
@@ -117,10 +121,17 @@ impl OpenCode {
                 out.error(ErrorCode::ProviderError, Cause::InvalidRequest, message)
                     .with_hint("`opencode models` lists those it has, as provider/model")
             }
-            Step::Prompt => provider_error(&failure, said, out),
+            Step::Prompt => provider_error(failure, said, out),
         };
         out.fail(error);
     }
+}
+
+/// Whether a session that was to be resumed is not there any more. opencode has no words of its own
+/// for that; what else may be wrong is no reason to lose the session.
+fn is_stale(failure: &Failure) -> bool {
+    let member = |name: &str| failure.data.get(name).and_then(Value::as_str);
+    failure.code == -32603 && member("service") == Some("session") && member("errorName").is_none()
 }
 
 /// A message without what JSON-RPC puts before it.
@@ -161,8 +172,7 @@ fn cause(code: i64, name: &str, said: &str) -> Option<Cause> {
     let status = |codes: &[&str]| {
         said.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| codes.contains(&word))
     };
-    // ACP's own code for it.
-    if code == -32000 || name == "ProviderAuthError" {
+    if code == LOGIN || name == "ProviderAuthError" {
         return Some(Cause::Authentication);
     }
     let too_long = ["too long", "context length", "context window", "maximum context"];
@@ -176,10 +186,11 @@ fn cause(code: i64, name: &str, said: &str) -> Option<Cause> {
         Some(Cause::RateLimited)
     } else if status(&["503", "529"]) || has(&["overloaded", "unavailable", "at capacity"]) {
         Some(Cause::Overloaded)
-    } else if has(&["connect", "network", "socket", "fetch failed", "timed out", "timeout"]) {
-        Some(Cause::Connection)
+    // A server that tells of its own connections has answered.
     } else if status(&["500", "502", "504"]) || has(&["server error", "server had an error"]) {
         Some(Cause::Server)
+    } else if has(&["connect", "network", "socket", "fetch failed", "timed out", "timeout"]) {
+        Some(Cause::Connection)
     } else {
         (name == "APIError").then_some(Cause::InvalidRequest)
     }
@@ -201,6 +212,8 @@ mod tests {
             ("Cannot connect to API: Unable to connect.", Some(Cause::Connection)),
             ("Connection reset by server", Some(Cause::Connection)),
             ("Internal Server Error", Some(Cause::Server)),
+            ("Internal server error: can't connect to the database", Some(Cause::Server)),
+            ("502 Bad Gateway: timeout", Some(Cause::Server)),
             ("max_tokens may not be over 5000", Some(Cause::InvalidRequest)),
             ("prompt is too long: 429 tokens", Some(Cause::TooLong)),
         ] {

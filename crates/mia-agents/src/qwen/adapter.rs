@@ -16,12 +16,15 @@ use super::line::{Line, Tokens};
 use super::telling::Telling;
 use super::tool::READING;
 use crate::stream_json::results;
+use crate::surrogate::without_lone;
 
 /// The longest that qwen waits for an answer, in ms; asked for more it waits for a minute.
 const PATIENCE: u64 = 600_000;
 
 /// How a person installs it.
-const INSTALL: &str = "npm install -g @qwen-code/qwen-code@latest (it needs node 22 or newer)";
+const INSTALL: &str = "mia plugin install qwen";
+/// The most ids of calls that are kept of a kind.
+pub(super) const CALLS: usize = 1000;
 
 /// What acts, in a roundabout way: `--core-tools` leaves it in.
 const ACTING: [&str; 4] = ["send_message", "skill", "enter_worktree", "exit_worktree"];
@@ -47,6 +50,8 @@ pub struct Qwen {
     pub(super) telling: Telling,
     /// Ids of the calls of sub-agents.
     pub(super) sub_agents: Vec<String>,
+    /// A line of it was understood.
+    understood: bool,
 }
 
 /// What it signs in with.
@@ -122,6 +127,9 @@ impl CliAdapter for Qwen {
             session_needs_cwd: true,
             // The prompt `/clear` begins another session, and a stale one is told in words.
             resume_keeps_id: false,
+            own_rules:
+                "it changes files in its folder, and its own model decides which commands run"
+                    .to_owned(),
             lacks: lacks.map(|(ability, shows)| Lack::new(ability, shows)).to_vec(),
             ..Profile::default()
         }
@@ -212,7 +220,8 @@ impl CliAdapter for Qwen {
     }
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
-        let mut line: Line<'_> = serde_json::from_str(line)?;
+        let line = without_lone(line);
+        let mut line: Line<'_> = serde_json::from_str(&line)?;
         let message = line.message.0.take().unwrap_or_default();
         let parent = line.parent_tool_use_id.0.as_ref().map(|id| id.0.as_ref());
         match line.kind.as_ref() {
@@ -238,6 +247,7 @@ impl CliAdapter for Qwen {
             "control_response" | "control_cancel_request" => {}
             unknown => return Err(Noise::UnknownType(unknown.to_owned())),
         }
+        self.understood = true;
         Ok(())
     }
 
@@ -256,13 +266,19 @@ impl CliAdapter for Qwen {
     }
 
     fn on_exit(&mut self, exit: &Exit<'_>, out: &mut Out) {
+        // All of these come before its first line; later such words may be a tool's.
+        if self.understood {
+            return;
+        }
         if exit.stderr.contains("No saved session found with") {
             out.stale_session("it has no saved session of that id");
         } else if exit.stderr.contains("Unknown argument") {
             let message = "this version of qwen does not know an option that mia needs";
             let error = out
                 .error(ErrorCode::SpawnFailure, Cause::NotExecutable, message)
-                .with_hint(format!("update it with: {INSTALL}"));
+                .with_hint(
+                    "if Mia installed it, run: mia plugin upgrade qwen; else update it, or run: mia plugin install qwen",
+                );
             out.fail(error);
         } else if exit.code == Some(127) && exit.stderr.contains("node") {
             let message = "qwen is a program for node, and there is no node";

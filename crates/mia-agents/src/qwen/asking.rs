@@ -4,7 +4,7 @@ use mia_api::{OptionKind, PermissionRequest, PermissionResolution, ToolKind};
 use mia_plugin::{Noise, Out};
 use serde_json::{Value, json};
 
-use super::adapter::Qwen;
+use super::adapter::{CALLS, Qwen};
 use super::line::Line;
 use super::tool::{READING, kind};
 use crate::stream_json::{ControlRequest, option, question, respond, title};
@@ -93,7 +93,9 @@ impl Qwen {
     /// Says once of each call that it was not allowed: the last word lists what qwen denied by
     /// itself, and not what we did.
     pub(super) fn denied(&mut self, call: &str, tool: &str, input: &Value, out: &mut Out) {
-        if self.denied.insert(call.to_owned()) {
+        // After so many nobody reads another one.
+        let has_room = self.denied.len() < CALLS;
+        if has_room && self.denied.insert(call.to_owned()) {
             out.warn(format!("not allowed: {}", title(tool, input)));
         }
     }
@@ -123,4 +125,22 @@ fn same(tool: &str, input: &Value) -> String {
         members.remove("description");
     }
     format!("{tool} {input}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m_016_ids_of_calls_are_not_kept_without_end() {
+        let (mut qwen, mut out) = (Qwen::default(), Out::new(Qwen::NAME));
+        for id in 0..CALLS + 5 {
+            qwen.denied(&id.to_string(), "edit", &Value::Null, &mut out);
+            let call =
+                json!({"type": "tool_use", "id": id.to_string(), "name": "agent"}).to_string();
+            let message = format!(r#"{{"content":[{call}]}}"#);
+            qwen.assistant(serde_json::from_str(&message).unwrap(), None, &mut out);
+        }
+        assert_eq!((qwen.denied.len(), qwen.sub_agents.len()), (CALLS, CALLS));
+    }
 }

@@ -4,7 +4,7 @@ use mia_api::NoticeKind;
 use mia_plugin::Out;
 use serde_json::Value;
 
-use super::adapter::Qwen;
+use super::adapter::{CALLS, Qwen};
 use super::line::{Data, Tokens};
 use super::tool;
 use crate::stream_json::{Message, StreamEvent};
@@ -162,12 +162,21 @@ impl Qwen {
                     let name = block.name.map(|n| n.0.into_owned()).unwrap_or_default();
                     let input = block.input.and_then(|i| serde_json::from_str(i.get()).ok());
                     if name == "agent" {
-                        self.sub_agents.push(id.clone());
+                        self.begin_sub_agent(&id, out);
                     }
                     tool::tool_use(id, name, input.unwrap_or(Value::Null), parent, out);
                 }
                 _ => {}
             }
+        }
+    }
+
+    fn begin_sub_agent(&mut self, call: &str, out: &Out) {
+        if self.sub_agents.len() >= CALLS {
+            self.sub_agents.retain(|call| out.is_open(call));
+        }
+        if self.sub_agents.len() < CALLS {
+            self.sub_agents.push(call.to_owned());
         }
     }
 

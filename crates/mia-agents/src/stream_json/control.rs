@@ -36,7 +36,8 @@ pub(crate) fn option(id: &str, name: &str, kind: OptionKind) -> PermissionOption
 pub(crate) fn question(tool: &str, kind: ToolKind, input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let (subject, most) = match (text("command"), kind) {
-        (Some(command), _) => (command.to_owned(), 8000),
+        (Some(command), _) if is_only_command(kind, input) => (command.to_owned(), 8000),
+        (Some(_), _) => (input.to_string(), 8000),
         (None, ToolKind::Read | ToolKind::Edit) if text("file_path").is_some() => {
             (text("file_path").unwrap_or_default().to_owned(), 8000)
         }
@@ -50,6 +51,22 @@ pub(crate) fn question(tool: &str, kind: ToolKind, input: &Value) -> String {
         shown.push_str(&format!(" … and {hidden} characters more"));
     }
     format!("{tool} {shown}").trim_end().to_owned()
+}
+
+/// Whether there is nothing to know of a call but its command. Tools of other servers have members
+/// of their own, whatever their names.
+fn is_only_command(kind: ToolKind, input: &Value) -> bool {
+    let members = input.as_object().into_iter().flatten();
+    let mut others = members.filter(|(name, _)| *name != "command");
+    others.all(|(name, value)| match (kind, name.as_str()) {
+        (ToolKind::Execute, "description" | "timeout") => true,
+        // Said by some models though it is so of itself.
+        (
+            ToolKind::Execute,
+            "is_background" | "run_in_background" | "dangerouslyDisableSandbox",
+        ) => *value == Value::Bool(false),
+        _ => false,
+    })
 }
 
 /// One line for people: the tool and what it works on.
@@ -90,6 +107,25 @@ mod tests {
         assert_eq!(title("Bash", &command), "Bash ls -la…");
         let long = json!({"command": format!("echo {}; touch pwned", "A".repeat(300))});
         assert!(question("Bash", ToolKind::Execute, &long).ends_with("; touch pwned"));
+        let harmless = json!({
+            "command": "ls", "description": "d", "timeout": 5, "is_background": false,
+        });
+        assert_eq!(question("Bash", ToolKind::Execute, &harmless), "Bash ls");
+        for (name, value) in [
+            ("directory", json!("/etc")),
+            ("is_background", json!(true)),
+            ("dangerouslyDisableSandbox", json!(true)),
+            ("run_in_background", json!("yes")),
+            ("sandbox", json!(false)),
+        ] {
+            let mut input = harmless.clone();
+            input[name] = value;
+            assert_eq!(question("Bash", ToolKind::Execute, &input), format!("Bash {input}"));
+        }
+        for name in ["target", "description", "timeout"] {
+            let input = json!({"command": "restart", name: "production"});
+            assert_eq!(question("mcp__x", ToolKind::Other, &input), format!("mcp__x {input}"));
+        }
         let huge = json!({"command": "A".repeat(9000)});
         assert!(question("Bash", ToolKind::Execute, &huge).ends_with("… and 1000 characters more"));
         let foreign = json!({"cmd": "rm -rf /"});

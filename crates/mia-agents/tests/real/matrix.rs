@@ -29,6 +29,7 @@ macro_rules! cases {
             "a folder with blanks and unicode" prompts::m_026_a_folder_with_blanks_and_unicode;
             "a picture" [Images] prompts::m_026_a_picture;
             "tokens of each dispatch, over three turns" [Usage] usage::m_006_tokens_are_of_the_dispatch;
+            "tokens of a turn with a tool" [TurnUsage] usage::m_006_tokens_are_of_all_requests_of_the_turn;
             "cost of each dispatch, over three turns" [Cost] usage::m_006_the_cost_is_of_the_dispatch;
             "`read-only` changes nothing, and what was denied is told" [ReadOnly] permissions::m_026_read_only_changes_nothing;
             "`edit` changes files unasked" [Edit] permissions::m_026_edit_changes_files_unasked;

@@ -33,6 +33,8 @@ pub(super) struct TextOutput {
     below_line: bool,
     /// Whether the answer ends without a line end.
     unfinished: bool,
+    /// Whether stdout and stderr are one file or pipe.
+    one_file: bool,
     tools: Vec<OpenTool>,
     /// Questions that wait for an answer, each with its tool call.
     asked: Vec<(String, String)>,
@@ -56,6 +58,7 @@ impl TextOutput {
             program,
             out: BufWriter::with_capacity(64 * 1024, io::stdout()),
             to_terminal: io::stdout().is_terminal(),
+            one_file: are_one_file(),
             quiet,
             terminal,
             status: Status::new(shown),
@@ -113,6 +116,7 @@ impl TextOutput {
             self.line_open = self.unfinished && self.terminal.there;
             self.out.write_all(defused(text).as_bytes())
         } else {
+            self.line_open = self.unfinished && self.one_file;
             self.out.write_all(text.as_bytes())
         }
     }
@@ -250,6 +254,15 @@ impl TextOutput {
         }
         Ok(())
     }
+}
+
+/// Whether stdout and stderr go to one file or pipe, as with `2>&1`.
+fn are_one_file() -> bool {
+    let of = |about: rustix::io::Result<rustix::fs::Stat>| {
+        about.map(|about| (about.st_dev, about.st_ino)).ok()
+    };
+    let out = of(rustix::fs::fstat(io::stdout()));
+    out.is_some() && out == of(rustix::fs::fstat(io::stderr()))
 }
 
 /// The last line: who answered, how long it took, what it used; as much of it as there is room for.

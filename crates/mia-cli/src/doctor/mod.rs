@@ -68,6 +68,13 @@ async fn examine(program: &Program) -> Report {
     // With a broken configuration the defaults still show which agents are there.
     let known = config.is_some();
     let config = config.unwrap_or_default();
+    let unknown = registry.unknown_names(&config);
+    checks.extend(unknown.into_iter().filter(|(key, _)| key != "active_plugin").map(
+        |(key, error)| {
+            let message = format!("{key}: {error}");
+            Check::warning(Group::Files, "configuration", message, "correct it, or take it out")
+        },
+    ));
     let plugins = Plugins::initialize(registry, config, services).await;
     let (database, tools, (agents, plugins)) = tokio::join!(
         database::check(paths.as_ref().map(|paths| paths.database.as_path())),

@@ -196,7 +196,7 @@ pub(super) fn told(installed: &Installed, program: &str) -> String {
     }
     match &installed.used_instead {
         Some(other) => text.push_str(&format!(
-            "{plugin} runs another one, which comes first: {other}\nTo use this one:\n    \
+            "{plugin} runs another one, which comes first on the PATH: {other}\nTo use this one:\n    \
              {program} config set plugins.{plugin}.binary {}\n",
             installed.program
         )),

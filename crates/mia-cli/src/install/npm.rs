@@ -114,7 +114,8 @@ fn failure(said: &Said, limit: Duration) -> Failure {
         Some("ENOSPC" | "EDQUOT") => ("no space is left on the disk", "free some, and try again"),
         Some("ETARGET") => {
             let failure = Failure::usage("npm knows no such version of the package");
-            return failure.with_help(with_lines(&lines, "see `npm view PACKAGE versions`"));
+            return failure
+                .with_help(with_lines(&lines, "`npm view` and its name lists the versions"));
         }
         Some("E404") => ("the registry has no such package or version", "check npm's registry"),
         Some("E401" | "E403" | "ENEEDAUTH") => {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::person::{Person, Ran};
 
-const JOT: &str = r#"install: npm install -g jot
+const JOT: &str = r#"install: put examples/custom-plugin/bin on your PATH
 args: ["--resume={session}", "--model={model}"]
 permissions: {read-only: [--look]}
 events:
@@ -75,7 +75,7 @@ fn m_025_a_manifest_is_a_plugin() {
     ask(&[]).code(0);
     assert_eq!(argv().as_array().unwrap()[1..], [json!("--resume=s-1"), json!("--model=opus")]);
     ask(&["--permissions", "full"])
-        .code(1)
+        .code(2)
         .says(&["jot can't be told to be full", "choose read-only"]);
     person.run(&["plugin", "switch", "jot"]).code(0);
     assert_eq!(person.run(&["ask", "hi"]).code(0).out, "hello\n");
@@ -142,7 +142,9 @@ fn m_025_a_check_tells_what_the_plugin_can_do() {
     let file = manifest(&person, "jot.yaml", JOT);
     let ran = check(&person, &file, &[]).code(0);
     assert!(
-        ran.out.contains("jot is not installed (install it with: npm install -g jot)"),
+        ran.out.contains(
+            "jot is not installed (install it with: put examples/custom-plugin/bin on your PATH)"
+        ),
         "{ran:?}"
     );
     jot(&person, "out jot 2.0\n");

@@ -67,6 +67,8 @@ pub struct Call<'a> {
     pub somebody_there: bool,
     /// Where it works.
     pub working_directory: &'a Path,
+    /// The caller's HOME, where it has one.
+    pub home: Option<&'a Path>,
     /// Arguments from the configuration.
     pub extra_args: &'a [String],
 }
@@ -84,6 +86,7 @@ impl<'a> Call<'a> {
             permissions: None,
             somebody_there: false,
             working_directory,
+            home: None,
             extra_args: &[],
         }
     }
@@ -142,6 +145,8 @@ pub struct Profile {
     pub interrupt_grace: Duration,
     /// What people expect of an agent and this one can't do.
     pub lacks: Vec<Lack>,
+    /// What it does unasked when no permissions are chosen: one sentence without a full stop.
+    pub own_rules: String,
 }
 
 impl Default for Profile {
@@ -158,6 +163,7 @@ impl Default for Profile {
             resume_keeps_id: true,
             interrupt_grace: Duration::from_secs(3),
             lacks: Vec::new(),
+            own_rules: String::new(),
         }
     }
 }

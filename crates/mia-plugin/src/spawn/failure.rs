@@ -37,20 +37,27 @@ pub(super) fn cut_error(plugin: &str, program: &str, max_line: usize, cut: Cut) 
         )
         .with_hint("raise streams.max_line in the configuration if such lines are to be expected"),
         Cut::Expired(phase, limit) => {
-            let limit = limit.as_secs_f64();
-            let (message, key) = match phase {
-                Phase::Stall => (format!("{program} was silent for {limit} s"), "stall_timeout"),
+            // What is left of a limit is rarely a round number.
+            let limit = (limit.as_secs_f64() * 10.0).round() / 10.0;
+            let own = |key: &str| format!("plugins.{plugin}.{key} is the limit");
+            let (message, hint) = match phase {
+                Phase::Stall => {
+                    (format!("{program} was silent for {limit} s"), own("stall_timeout"))
+                }
                 Phase::Tool => (
                     format!(
                         "{program} was silent for {limit} s while a tool or a question was open"
                     ),
-                    "tool_timeout",
+                    own("tool_timeout"),
                 ),
-                _ => (format!("{program} had not answered after {limit} s"), "timeout"),
+                _ => (
+                    format!("{program} had not answered after {limit} s"),
+                    format!(
+                        "the limit is that of this prompt (--timeout), or plugins.{plugin}.timeout"
+                    ),
+                ),
             };
-            error(ErrorCode::Timeout, message)
-                .with_phase(phase)
-                .with_hint(format!("plugins.{plugin}.{key} is the limit"))
+            error(ErrorCode::Timeout, message).with_phase(phase).with_hint(hint)
         }
         Cut::Lost(lost) => error(ErrorCode::ProcessExit, format!("could not {lost}"))
             .with_hint("something killed mia's supervisor process; try again"),

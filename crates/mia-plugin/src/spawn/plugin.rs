@@ -153,7 +153,13 @@ impl<A: CliAdapter> SpawnPlugin<A> {
                 permissions: options.permissions,
                 somebody_there: dispatch.permissions.somebody_there(),
                 working_directory: cwd,
+                home: dispatch.environment.get("HOME").map(Path::new),
                 extra_args: &ready.config.args,
+            });
+            // What it refuses was never started.
+            let launch = launch.map_err(|mut error| {
+                error.phase.get_or_insert(mia_api::Phase::Start);
+                error
             })?;
             drop(prompt);
             let (spec, withheld) = self.spec(ready, &profile, &dispatch, &found, &launch);
@@ -323,6 +329,10 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
 
     fn lacks(&self) -> Vec<Lack> {
         self.adapter.profile().lacks
+    }
+
+    fn own_rules(&self) -> Option<String> {
+        Some(self.adapter.profile().own_rules).filter(|rules| !rules.is_empty())
     }
 
     fn initialize(

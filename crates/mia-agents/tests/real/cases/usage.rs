@@ -39,6 +39,15 @@ pub(crate) async fn m_006_tokens_are_of_the_dispatch<A: Real>(world: World<A>) {
     }
 }
 
+pub(crate) async fn m_006_tokens_are_of_all_requests_of_the_turn<A: Real>(world: World<A>) {
+    let ran =
+        world.ask("USAGE in=1000 out=100\nTOOL bash true\nUSAGE in=2000 out=200\nSAY done").await;
+    assert_eq!(ran.answer(), "done");
+    let usage = ran.result().usage.as_ref().map(|usage| (usage.input_tokens, usage.output_tokens));
+    let expected = world.can(Ability::TurnUsage).then_some((3000, 300));
+    assert_eq!(usage, expected, "unknown rather than wrong");
+}
+
 pub(crate) async fn m_006_the_cost_is_of_the_dispatch<A: Real>(world: World<A>) {
     let turns = three_turns(&world).await;
     let costs: Vec<_> = turns.iter().map(|ran| ran.result().cost_usd).collect();

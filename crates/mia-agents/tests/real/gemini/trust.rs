@@ -50,3 +50,23 @@ async fn m_026_a_folder_that_brings_commands_along_is_the_users_to_trust() {
     dispatch.environment = world.environment().into_iter().chain(trust).collect();
     assert_eq!(world.run(dispatch).await.answer(), "done");
 }
+
+/// Gemini looks above where it is, not along the link that led it there.
+#[tokio::test]
+async fn m_026_a_link_to_a_folder_hides_nothing_that_lies_above_it() {
+    let Some(world) = world().await else {
+        return;
+    };
+    let (real, link) = (world.home.work().join("cloned/src"), world.home.work().join("link"));
+    std::fs::create_dir_all(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let ask = || {
+        let mut dispatch = world.dispatch("SAY done");
+        dispatch.options.working_directory = link.clone();
+        world.run(dispatch)
+    };
+    assert_eq!(ask().await.answer(), "done");
+    std::fs::write(world.home.work().join("cloned/.env"), "GEMINI_MODEL=other\n").unwrap();
+    let ran = ask().await;
+    assert_eq!(ran.error().cause, Some(Cause::WorkingDirectory), "{ran:?}");
+}

@@ -48,6 +48,36 @@ async fn m_026_a_question_names_the_file_and_what_is_outside() {
 }
 
 #[tokio::test]
+async fn m_026_always_for_a_call_outside_is_for_no_other_call_there() {
+    let Some(world) = World::new().await else { return };
+    // Not below the home, which is in the repository that opencode works in.
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().canonicalize().unwrap();
+    let file = folder.join("readable.txt");
+    std::fs::write(&file, "x").unwrap();
+    let (file, made) = (file.display(), folder.join("made.txt"));
+    let prompt = format!(
+        "TOOL read {file}\nTOOL read {file}\nTOOL bash touch {}\nTOOL write {} x\nSAY done",
+        made.display(),
+        made.display()
+    );
+    let somebody = Somebody::who_says(OptionKind::AllowAlways);
+    let ran = ask(&world, &prompt, None, &somebody).await;
+    assert_eq!(ran.answer(), "done");
+    let asked: Vec<_> = somebody.asked().into_iter().map(|question| question.title).collect();
+    let folder = folder.display();
+    let place = format!("(outside the folder: {folder})");
+    assert_eq!(
+        asked,
+        [
+            format!("read {file} {place}"),
+            format!("bash touch {} {place}", made.display()),
+            format!("write {} {place}", made.display()),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn m_026_a_project_can_not_loosen_a_policy() {
     let Some(world) = World::new().await else { return };
     let allowing = r#"{"*":"allow","bash":"allow","edit":"allow"}"#;
