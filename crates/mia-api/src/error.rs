@@ -129,13 +129,16 @@ pub enum Cause {
 }
 
 /// What had been said before the failure (M-24).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Partial {
     /// The text so far.
     pub content: String,
     /// Tokens so far, where the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What it had cost so far, where the agent tells, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// The agent's session, where it can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

@@ -58,6 +58,7 @@ fn m_007_every_error_has_a_stable_form() {
     full.partial = Some(Box::new(Partial {
         content: "so far".into(),
         usage: Some(Usage { input_tokens: 1, output_tokens: 2, ..Usage::default() }),
+        cost_usd: Some(0.5),
         session_id: Some("s".into()),
     }));
     assert!(full.retryable());

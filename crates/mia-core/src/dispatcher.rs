@@ -9,7 +9,7 @@ use mia_store::{Accepted, NewTask, StoreError};
 use tokio::sync::watch;
 
 use crate::core::{Core, Shared};
-use crate::plugins::{Candidate, NoPlugin};
+use crate::plugins::{Candidates, NoPlugin};
 use crate::recorder::Recorder;
 use crate::task::Task;
 use crate::track::Track;
@@ -133,7 +133,7 @@ impl Core {
 /// Puts a prompt on record and begins to answer it.
 async fn accept(
     shared: Arc<Shared>,
-    candidates: Vec<Candidate>,
+    candidates: Candidates,
     request: DispatchRequest,
 ) -> Result<TaskEvents, Refused> {
     let DispatchRequest { prompt, options, environment, attended, ignore_breaker, .. } = request;
@@ -142,7 +142,7 @@ async fn accept(
         task_id: task_id.clone(),
         conversation_id: conversation_id.clone(),
         prompt: prompt.clone(),
-        plugin: candidates.first().map(|candidate| candidate.plugin.name().to_owned()),
+        plugin: candidates.asked.first().map(|candidate| candidate.plugin.name().to_owned()),
         model: options.model.clone(),
         cwd: options.working_directory.clone(),
         queue_limit: Some(u64::from(shared.plugins.config().limits.queue)),

@@ -62,6 +62,7 @@ impl Sessions for NoRecord {
         &'a self,
         _conversation: &'a ConversationId,
         _before: &'a TaskId,
+        _held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
         refused()
     }

@@ -40,6 +40,14 @@ pub(crate) struct Candidate {
     pub(crate) refuses: Option<Box<PluginError>>,
 }
 
+/// Who may be asked, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    pub(crate) asked: Vec<Candidate>,
+    /// Names in the configuration that can't be asked, and why: a person should know.
+    pub(crate) passed_over: Vec<String>,
+}
+
 /// The plugins, initialized. Without a [`Core`](crate::Core) they can be looked at, not asked.
 #[derive(Debug)]
 pub struct Plugins {
@@ -138,41 +146,55 @@ impl Plugins {
         fallback: Option<bool>,
         environment: &Environment,
         cwd: &Path,
-    ) -> Result<Vec<Candidate>, NoPlugin> {
-        let mut candidates = Vec::new();
-        let first = self.choose(named, environment, cwd);
-        let mut taken: Vec<String> = Vec::new();
-        match &first {
+    ) -> Result<Candidates, NoPlugin> {
+        let mut found = Candidates::default();
+        let first = match self.choose(named, environment, cwd) {
             Ok(plugin) => {
-                taken.push(plugin.name().to_owned());
-                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+                found.asked.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+                None
             }
             // It can be told with the others that fail.
             Err(NoPlugin::Refuses(error)) => {
-                taken.push(error.plugin_name.clone());
                 if let Ok(plugin) = self.registry.get(&error.plugin_name) {
                     let (plugin, refuses) = (Arc::clone(plugin), Some(error.clone()));
-                    candidates.push(Candidate { plugin, refuses });
+                    found.asked.push(Candidate { plugin, refuses });
                 }
+                Some(NoPlugin::Refuses(error))
             }
-            Err(_) => {}
-        }
+            // Who names one that there is not has made a mistake; a fallback would hide it.
+            Err(error) if named.is_some() => return Err(error),
+            Err(error) => {
+                if let NoPlugin::Registry(error) = &error {
+                    found.passed_over.push(format!("active_plugin: {error}"));
+                }
+                Some(error)
+            }
+        };
         if fallback.unwrap_or(named.is_none()) {
             for name in &self.config.fallback.plugins {
-                let usable =
-                    self.is_enabled(name) && self.refusal(name).is_none() && !taken.contains(name);
-                let Some(plugin) = self.registry.get(name).ok().filter(|_| usable) else {
+                if found.asked.iter().any(|candidate| candidate.plugin.name() == name) {
                     continue;
+                }
+                let passed_over = match self.registry.get(name) {
+                    Err(error) => error.to_string(),
+                    Ok(_) if !self.is_enabled(name) => format!("the plugin {name:?} is disabled"),
+                    Ok(plugin) => match self.refusal(name) {
+                        Some(error) => format!("{name} can't be used: {}", error.message),
+                        None => {
+                            let plugin = Arc::clone(plugin);
+                            found.asked.push(Candidate { plugin, refuses: None });
+                            continue;
+                        }
+                    },
                 };
-                taken.push(name.clone());
-                candidates.push(Candidate { plugin: Arc::clone(plugin), refuses: None });
+                found.passed_over.push(format!("fallback.plugins: {passed_over}"));
             }
         }
         match first {
-            Err(error) if candidates.iter().all(|candidate| candidate.refuses.is_some()) => {
+            Some(error) if found.asked.iter().all(|candidate| candidate.refuses.is_some()) => {
                 Err(error)
             }
-            _ => Ok(candidates),
+            _ => Ok(found),
         }
     }
 

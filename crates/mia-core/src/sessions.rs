@@ -87,11 +87,17 @@ impl Sessions for StoredSessions {
         &'a self,
         conversation: &'a ConversationId,
         before: &'a TaskId,
+        held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
         Box::pin(async move {
             let said = self
                 .store
-                .transcript(conversation, before, TranscriptLimits::default())
+                .transcript(
+                    conversation,
+                    before,
+                    held_by.map(|key| (key.plugin.as_str(), key.cwd.as_deref())),
+                    TranscriptLimits::default(),
+                )
                 .await
                 .map_err(failed)?;
             Ok(recap(&said))

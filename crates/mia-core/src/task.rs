@@ -8,7 +8,7 @@ use mia_api::{
     Attempt, Cause, DispatchResult, ErrorCode, EventBody, NoticeKind, Phase, PluginError, TaskId,
 };
 use mia_plugin::{Dispatch, EventStream, event_channel};
-use mia_store::{Claim, Ending, Store};
+use mia_store::{Claim, Ending, Store, StoreError};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::breaker::{Bearing, Breaker, Closed, Ticket, Why};
 use crate::core::Shared;
 use crate::fallback::{Next, after};
-use crate::plugins::Candidate;
+use crate::plugins::{Candidate, Candidates};
 use crate::track::Track;
 
 /// How often and how long the end of a task is tried to be put on record.
@@ -26,8 +26,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// One task, from acceptance to its terminal event.
 pub(crate) struct Task {
     pub(crate) shared: Arc<Shared>,
-    /// At least one.
-    pub(crate) candidates: Vec<Candidate>,
+    /// At least one is asked.
+    pub(crate) candidates: Candidates,
     pub(crate) ignore_breaker: bool,
     pub(crate) dispatch: Dispatch,
     pub(crate) track: Track,
@@ -39,6 +39,9 @@ impl Task {
     pub(crate) async fn run(mut self, queue_place: u64) {
         let conversation_id = self.dispatch.options.conversation_id.clone();
         self.track.take(EventBody::Accepted { conversation_id, queue_place });
+        for name in std::mem::take(&mut self.candidates.passed_over) {
+            self.track.take(EventBody::notice(NoticeKind::Warning, name));
+        }
         match self.turn().await {
             Ok(claim) => {
                 let outcome = self.answer().await;
@@ -51,7 +54,7 @@ impl Task {
     /// Waits until the conversation is ours.
     async fn turn(&mut self) -> Result<Claim, Box<PluginError>> {
         let Self { shared, track, aborted, candidates, dispatch, .. } = self;
-        let name = candidates.first().map_or("", |candidate| candidate.plugin.name());
+        let name = candidates.asked.first().map_or("", |candidate| candidate.plugin.name());
         let accepted = Instant::now();
         let limit = dispatch.options.timeout_ms.map(Duration::from_millis);
         let late = async {
@@ -130,7 +133,7 @@ impl Task {
     async fn answer(&mut self) -> Result<DispatchResult, PluginError> {
         let began = Instant::now();
         let limit = self.dispatch.options.timeout_ms.map(Duration::from_millis);
-        let candidates = std::mem::take(&mut self.candidates);
+        let candidates = std::mem::take(&mut self.candidates.asked);
         let mut attempts = Vec::new();
         for (index, candidate) in candidates.iter().enumerate() {
             let name = candidate.plugin.name().to_owned();
@@ -142,6 +145,7 @@ impl Task {
             let error = match outcome {
                 Ok(mut result) => {
                     attempts.push(Attempt { plugin: name, error: None });
+                    add_spent(&mut result, &attempts);
                     result.attempts = attempts;
                     result.duration_ms = millis(began);
                     return Ok(result);
@@ -341,6 +345,31 @@ fn all_failed(last: PluginError, was_last: bool, attempts: Vec<Attempt>) -> Plug
     error
 }
 
+/// Adds what the attempts before have used: it was spent for this dispatch, too. The cost is unknown
+/// when that of an attempt is.
+fn add_spent(result: &mut DispatchResult, attempts: &[Attempt]) {
+    for partial in attempts.iter().filter_map(|a| a.error.as_ref()?.partial.as_deref()) {
+        if let Some(used) = &partial.usage {
+            let usage = result.usage.get_or_insert_default();
+            let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+            let maybe = |to: &mut Option<u64>, more: Option<u64>| {
+                if let Some(more) = more {
+                    add(to.get_or_insert_default(), more);
+                }
+            };
+            add(&mut usage.input_tokens, used.input_tokens);
+            add(&mut usage.output_tokens, used.output_tokens);
+            maybe(&mut usage.cache_read, used.cache_read);
+            maybe(&mut usage.cache_creation, used.cache_creation);
+        }
+        result.cost_usd = match (result.cost_usd, partial.cost_usd, &partial.usage) {
+            (Some(cost), Some(more), _) => Some(cost + more),
+            (cost, None, None) => cost,
+            _ => None,
+        };
+    }
+}
+
 /// A plugin that was let through by its breaker. Whatever happens, the breaker learns the end.
 struct Admitted<'a> {
     shared: &'a Shared,
@@ -421,7 +450,11 @@ impl End {
                 let ending = Ending { outcome: outcome.as_ref(), seq, session: None };
                 store.finish(claim, ending).await.map(drop)
             }
-            (None, Err(error)) => store.withdraw(&self.task, error).await.map(drop),
+            (None, Err(error)) => match store.withdraw(&self.task, error).await {
+                // Whoever asked for the end was quicker.
+                Ok(_) | Err(StoreError::WrongStatus { .. }) => Ok(()),
+                Err(error) => Err(error),
+            },
             (None, Ok(_)) => Ok(()),
         };
         written.map_err(|error| error.to_string())

@@ -198,6 +198,42 @@ async fn m_031_who_is_asked() {
 }
 
 #[tokio::test]
+async fn m_031_a_name_that_there_is_not_is_told_and_never_hidden_by_a_fallback() {
+    let three = Three::new().await;
+    let events = three.ask("say hello").await;
+    let told = |events: &[Event], text: &str| {
+        events.iter().any(|event| {
+            matches!(&event.body, EventBody::Notice { message, .. } if message.contains(text))
+        })
+    };
+    assert!(told(&events, "fallback.plugins: there is no plugin \"nobody\""), "{events:?}");
+    let mistyped = Three::with(|config| config.active_plugin = Some("aa".to_owned())).await;
+    let events = mistyped.ask("say hello").await;
+    assert_eq!(result(&events).plugin, "b");
+    assert!(told(&events, "active_plugin: there is no plugin \"aa\""), "{events:?}");
+    let named = DispatchRequest {
+        plugin: Some("nope".to_owned()),
+        fallback: Some(true),
+        ..unnamed("say hello")
+    };
+    let refused = three.core.dispatch(named).await.unwrap_err();
+    assert!(matches!(refused, mia_core::Refused::NoPlugin(NoPlugin::Registry(_))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn m_006_what_a_failed_attempt_has_used_is_of_the_dispatch() {
+    let three = Three::new().await;
+    let prompt = |cost: &str| format!("usage 10\n{cost}a: break it is down\nsay hello");
+    let events = three.ask(&prompt("cost 0.5\n")).await;
+    let known = result(&events);
+    assert_eq!(known.usage.as_ref().unwrap().input_tokens, 20);
+    assert_eq!(known.cost_usd, Some(1.0));
+    // What one does not tell is not guessed.
+    let events = three.ask(&prompt("b: cost 0.5\n")).await;
+    assert_eq!(result(&events).cost_usd, None);
+}
+
+#[tokio::test]
 async fn m_034_one_that_refuses_its_configuration_is_told_and_passed_over() {
     let broken = |config: &mut Config| {
         let settings =

@@ -93,8 +93,9 @@ pub trait Sessions: Send + Sync + fmt::Debug {
         age: Duration,
     ) -> BoxFuture<'a, Result<usize, SessionsError>>;
 
-    /// What was said in the conversation before that task, for an agent whose own session does not
-    /// hold it: prompts and last words, the oldest cut first. None when nothing was said.
+    /// What was said in the conversation before that task and the session at `held_by` does not
+    /// hold: prompts and last words, the oldest cut first. Without a session that is all; with one
+    /// it is what other plugins have answered since its own last turn. None when there is nothing.
     ///
     /// # Errors
     /// When the record can't be read.
@@ -102,5 +103,6 @@ pub trait Sessions: Send + Sync + fmt::Debug {
         &'a self,
         conversation: &'a ConversationId,
         before: &'a TaskId,
+        held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>>;
 }

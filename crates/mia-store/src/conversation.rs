@@ -49,6 +49,8 @@ pub struct Exchange {
 
 impl Store {
     /// What was said in a conversation before that task, the oldest first: ended turns only (M-18).
+    /// With `since`, only what came after the last turn of that plugin, in that folder where one is
+    /// given: what its own session does not hold.
     ///
     /// # Errors
     /// What reading can meet. A conversation or task that is not on record gives nothing.
@@ -56,19 +58,26 @@ impl Store {
         &self,
         conversation: &ConversationId,
         before: &TaskId,
+        since: Option<(&str, Option<&Path>)>,
         limits: TranscriptLimits,
     ) -> Result<Vec<Exchange>, StoreError> {
         let mut reader = self.reader().await?;
         let rows = sqlx::query(
             "SELECT place, id, plugin, status, SUBSTR(prompt, 1, $3) AS prompt FROM tasks \
              WHERE conversation_id = $1 AND place < (SELECT place FROM tasks WHERE id = $2) \
-             AND status NOT IN ('queued', 'running') ORDER BY place DESC LIMIT $4",
+             AND status NOT IN ('queued', 'running') AND ($5 IS NULL OR place > COALESCE((\
+             SELECT MAX(t.place) FROM tasks AS t WHERE t.conversation_id = $1 AND t.plugin = $5 \
+             AND ($6 IS NULL OR t.cwd = $6) \
+             AND t.place < (SELECT place FROM tasks WHERE id = $2)), 0)) \
+             ORDER BY place DESC LIMIT $4",
         )
         .bind(conversation.as_str())
         .bind(before.as_str())
         // One character more than fits shows that there is more.
         .bind(i64::try_from(limits.prompt).unwrap_or(i64::MAX).saturating_add(1))
         .bind(i64::from(limits.turns))
+        .bind(since.map(|(plugin, _)| plugin))
+        .bind(since.and_then(|(_, cwd)| cwd).map(bytes))
         .fetch_all(&mut *reader)
         .await
         .map_err(|error| self.failed(error))?;

@@ -283,6 +283,7 @@ impl Columns {
                 Box::new(Partial {
                     content: String::new(),
                     usage: partial.usage.clone(),
+                    cost_usd: partial.cost_usd,
                     session_id: partial.session_id.clone(),
                 })
             }),
@@ -296,6 +297,7 @@ impl Columns {
             error: Some(store.to_json(&kept)?),
             code: Some(error.code.as_str().to_owned()),
             cause: error.cause.as_ref().and_then(to_word),
+            cost_usd: partial.and_then(|partial| partial.cost_usd),
             usage: partial.and_then(|partial| partial.usage.clone()),
             plugin: Some(error.plugin_name.clone()).filter(|name| !name.is_empty()),
             ..Self::default()

@@ -124,6 +124,7 @@ async fn interrupt(
     error.partial = Some(Box::new(Partial {
         content: String::new(),
         usage: store.last_usage(connection, task.place).await?,
+        cost_usd: None,
         session_id: None,
     }));
     let columns = Columns::of_interruption(store, connection, task.place, &error).await?;

@@ -93,6 +93,10 @@ impl CliAdapter for Codex {
                     "a failed request is sent up to 4 times more, for a second or two, before it tells",
                 ),
                 Lack::new(
+                    Ability::Edit,
+                    "a file in a folder that is not there yet can't be made, and codex says so",
+                ),
+                Lack::new(
                     Ability::ReadOnly,
                     "commands that the rules in codex's own home allow always run, even then",
                 ),

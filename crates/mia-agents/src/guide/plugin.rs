@@ -213,7 +213,7 @@ async fn run(
         Err(Failed::Early(ended)) => {
             let mut error = early(ended, limit);
             let (content, usage, session_id) = (talk.content, None, None);
-            error.partial = Some(Box::new(Partial { content, usage, session_id }));
+            error.partial = Some(Box::new(Partial { content, usage, cost_usd: None, session_id }));
             Err(error)
         }
         Err(Failed::Store(error)) => Err(*error),

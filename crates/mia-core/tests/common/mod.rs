@@ -140,6 +140,7 @@ impl Puppet {
                         Usage { input_tokens, output_tokens, cache_read, ..Usage::default() };
                     result.usage = Some(usage);
                 }
+                "cost" => result.cost_usd = Some(rest.parse().unwrap()),
                 "notice" => {
                     let _ = events.send(EventBody::notice(NoticeKind::Warning, rest)).await;
                 }
@@ -150,9 +151,18 @@ impl Puppet {
                     let _ = events.send(EventBody::token(said)).await;
                 }
                 "break" => {
-                    let error = PluginError::new(ErrorCode::ProviderError, "whatever", rest)
+                    let mut error = PluginError::new(ErrorCode::ProviderError, "whatever", rest)
                         .with_cause(Cause::Server)
                         .with_hint("wait");
+                    // What it had used, and what that cost.
+                    error.partial = result.usage.map(|usage| {
+                        let cost_usd = result.cost_usd;
+                        Box::new(mia_api::Partial {
+                            usage: Some(usage),
+                            cost_usd,
+                            ..Default::default()
+                        })
+                    });
                     return Err(error);
                 }
                 "late" => {

@@ -21,6 +21,8 @@ const CONTENT: usize = 64 * 1024 * 1024;
 const TOOL_INPUT: usize = 64 * 1024 * 1024;
 /// How many noise lines become a notice.
 const NOISE_NOTICES: u64 = 3;
+/// The longest session id.
+const SESSION_ID: usize = 1024;
 /// How many warnings the result has.
 const WARNINGS: usize = 200;
 /// How many calls are kept for the result, and how many may be open.
@@ -355,8 +357,13 @@ impl Out {
         self.said.model = Some(model.to_owned());
     }
 
-    /// The agent's session id.
+    /// The agent's session id. One that no agent can be given back (control characters, over 1 KiB)
+    /// is not kept: the next turn begins a fresh session.
     pub fn session(&mut self, id: &str) {
+        if id.is_empty() || id.len() > SESSION_ID || id.chars().any(char::is_control) {
+            self.warn("the agent gave its session a name that can't be used, so it can't go on");
+            return;
+        }
         if self.said.session_id.as_deref() != Some(id) {
             self.said.session_id = Some(id.to_owned());
         }
@@ -594,6 +601,15 @@ mod tests {
             ("1".to_owned(), "tool-1".to_owned(), "first".to_owned(), true),
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn m_018_a_session_that_no_agent_can_be_given_back_is_not_kept() {
+        for id in ["", "a\0b", "a\nb", &"x".repeat(SESSION_ID + 1)] {
+            let mut out = Out::new("p");
+            out.session(id);
+            assert_eq!((out.said.session_id.clone(), out.said.warnings.len()), (None, 1), "{id:?}");
+        }
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub(super) fn conclude(plugin: &str, program: &str, max_line: usize, ran: Ran) -
 
 /// What had been said is not lost with a failure (M-24).
 fn add_partial(error: &mut PluginError, said: Said) {
-    let Said { content, usage, session_id, .. } = said;
-    let partial = Partial { content, usage, session_id };
+    let Said { content, usage, cost_usd, session_id, .. } = said;
+    let partial = Partial { content, usage, cost_usd, session_id };
     if error.partial.is_none() && partial != Partial::default() {
         error.partial = Some(Box::new(partial));
     }

@@ -135,12 +135,14 @@ impl<A: CliAdapter> SpawnPlugin<A> {
         // What could not be written since the agent ran: no reason to lose what it said.
         let mut unwritten: Option<String> = None;
         loop {
-            let told = session.is_some() || dispatch.earlier_turns == 0;
-            let recap = if told {
+            let recap = if dispatch.earlier_turns == 0 {
                 None
             } else {
                 let (conversation, task) = (&options.conversation_id, &options.task_id);
-                sessions.recap(conversation, task).await.map_err(store_error)?
+                sessions
+                    .recap(conversation, task, session.as_ref().map(|_| &key))
+                    .await
+                    .map_err(store_error)?
             };
             let prompt =
                 prompt::compose(&dispatch.prompt, &dispatch.context, options, recap.as_deref());

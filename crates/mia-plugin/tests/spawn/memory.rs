@@ -16,6 +16,7 @@ struct State {
     records: Vec<(SessionKey, SessionRecord)>,
     log: Vec<String>,
     recap: Option<String>,
+    missed: Option<String>,
     broken: bool,
     writes: Writes,
 }
@@ -71,6 +72,11 @@ impl Memory {
     /// What every recap says from now on.
     pub(crate) fn set_recap(&self, recap: &str) {
         self.0.lock().unwrap().recap = Some(recap.to_owned());
+    }
+
+    /// What its session has missed.
+    pub(crate) fn set_missed(&self, missed: &str) {
+        self.0.lock().unwrap().missed = Some(missed.to_owned());
     }
 
     /// Nothing works any more.
@@ -160,7 +166,11 @@ impl Sessions for Memory {
         &'a self,
         _conversation: &'a ConversationId,
         _before: &'a TaskId,
+        held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
-        done(self.state().map(|state| state.recap.clone()))
+        done(self.state().map(|state| match held_by {
+            None => state.recap.clone(),
+            Some(_) => state.missed.clone(),
+        }))
     }
 }

@@ -108,6 +108,20 @@ async fn m_017_what_an_adapter_keeps_is_of_the_last_turn_even_if_that_failed() {
 }
 
 #[tokio::test]
+async fn m_056_a_session_is_told_what_others_have_answered_meanwhile() {
+    let world = World::new(&answers_in("s1")).await;
+    let conversation = ConversationId::generate();
+    world.run(turn(&world, &conversation, 0)).await.outcome.unwrap();
+    world.run(turn(&world, &conversation, 1)).await.outcome.unwrap();
+    assert_eq!(world.file("in"), "the prompt", "its own session holds the rest");
+    world.sessions.set_missed("They told another agent about Rex.");
+    world.run(turn(&world, &conversation, 2)).await.outcome.unwrap();
+    assert_eq!(resumed(&world).as_deref(), Some("s1"));
+    let told = world.file("in");
+    assert!(told.contains("about Rex.") && told.ends_with("the prompt"), "{told}");
+}
+
+#[tokio::test]
 async fn m_017_an_aborted_turn_keeps_its_session() {
     let world = World::new(&[&session("s1"), &text("a"), "hang"].concat()).await;
     let mut running = world.start(world.dispatch("x"));

@@ -50,7 +50,7 @@ async fn m_039_a_dead_owners_task_is_interrupted_with_its_text() {
     // The conversation goes on, and knows what was said.
     let owner = store.owner().unwrap();
     start(&store, &owner, "t2", "c").await;
-    let said = store.transcript(&talk("c"), &id("t2"), Default::default()).await.unwrap();
+    let said = store.transcript(&talk("c"), &id("t2"), None, Default::default()).await.unwrap();
     assert_eq!(said[0].answer, "partial words");
 }
 

@@ -134,7 +134,7 @@ async fn m_018_a_transcript_has_what_was_said_before() {
     start(&store, &owner, "t5", "c").await;
 
     let limits = TranscriptLimits { turns: 3, prompt: 9, answer: 6 };
-    let said = store.transcript(&talk("c"), &id("t5"), limits).await.unwrap();
+    let said = store.transcript(&talk("c"), &id("t5"), None, limits).await.unwrap();
     let exchange = |task: &str, answer: &str, answer_cut| Exchange {
         task_id: id(task),
         plugin: Some("fake".to_owned()),
@@ -150,10 +150,33 @@ async fn m_018_a_transcript_has_what_was_said_before() {
         exchange("t4", "fourth", false),
     ];
     assert_eq!(said, expected);
-    let said = store.transcript(&talk("c"), &id("t2"), Default::default()).await.unwrap();
+    let said = store.transcript(&talk("c"), &id("t2"), None, Default::default()).await.unwrap();
     assert_eq!(said.len(), 1);
     assert_eq!((said[0].prompt.as_str(), said[0].prompt_cut), ("prompt of t1", false));
     assert_eq!(said[0].answer, "first answer");
+}
+
+#[tokio::test]
+async fn m_056_a_transcript_since_a_plugins_last_turn_is_what_others_said() {
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    for (task, plugin) in [("t1", "fake"), ("t2", "other"), ("t3", "other")] {
+        let claim = start(&store, &owner, task, "c").await;
+        let mut answered = result(task, "c", "so it is");
+        plugin.clone_into(&mut answered.plugin);
+        store.finish(&claim, ok(&answered)).await.unwrap();
+    }
+    start(&store, &owner, "t4", "c").await;
+    let since = async |plugin, cwd: Option<&str>| {
+        let since = Some((plugin, cwd.map(std::path::Path::new)));
+        let said = store.transcript(&talk("c"), &id("t4"), since, Default::default()).await;
+        said.unwrap().into_iter().map(|turn| turn.task_id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(since("fake", None).await, ["t2", "t3"]);
+    assert_eq!(since("other", None).await, Vec::<String>::new());
+    assert_eq!(since("third", None).await, ["t1", "t2", "t3"]);
+    assert_eq!(since("fake", Some("/elsewhere")).await, ["t1", "t2", "t3"], "another session");
 }
 
 #[tokio::test]

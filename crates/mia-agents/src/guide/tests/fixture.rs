@@ -88,6 +88,7 @@ impl Sessions for InMemory {
         &'a self,
         _conversation: &'a ConversationId,
         _before: &'a TaskId,
+        _held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
         Box::pin(async { Ok(None) })
     }
