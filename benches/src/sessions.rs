@@ -78,6 +78,7 @@ impl Sessions for InMemory {
         &'a self,
         _conversation: &'a ConversationId,
         _before: &'a TaskId,
+        _held_by: Option<&'a SessionKey>,
     ) -> BoxFuture<'a, Result<Option<String>, SessionsError>> {
         ready(None)
     }

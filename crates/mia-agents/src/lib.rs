@@ -8,7 +8,6 @@ mod guide;
 mod opencode;
 mod qwen;
 mod stream_json;
-mod surrogate;
 
 use std::sync::Arc;
 

@@ -68,8 +68,8 @@ pub(crate) enum Command {
     },
     /// Print the manual page, of a command if one is named
     Man {
-        /// The command
-        command: Option<String>,
+        /// The command, such as ask or plugin install
+        command: Option<Vec<String>>,
     },
 }
 

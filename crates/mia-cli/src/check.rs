@@ -247,7 +247,8 @@ fn ids() -> Result<(TaskId, ConversationId), Failure> {
 fn understood(replayed: &Replayed) -> String {
     let Replayed { lines, unread, noise, .. } = replayed;
     let not: u64 = noise.values().sum();
-    let mut text = format!("{lines} lines: {} understood, {not} not", lines - not - unread);
+    let known = lines.saturating_sub(not).saturating_sub(*unread);
+    let mut text = format!("{lines} lines: {known} understood, {not} not");
     if *unread > 0 {
         text.push_str(&format!(", {unread} after the last word"));
     }

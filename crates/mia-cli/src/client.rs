@@ -5,12 +5,18 @@ use std::sync::Arc;
 
 use mia_api::{ConversationId, TaskId};
 use mia_core::{
-    AnswerError, BrokenPlugin, Core, DispatchRequest, Refused, RegistryError, TaskEvents,
+    AnswerError, BrokenPlugin, Core, DispatchRequest, Plugins, Refused, RegistryError, TaskEvents,
 };
 use mia_manifest::ManifestAdapter;
-use mia_plugin::{CodingPlugin, Environment, Lack};
+use mia_plugin::{Lack, Probe};
 use mia_store::StoreError;
 use serde::Serialize;
+use tokio::sync::Semaphore;
+
+use crate::setup::Ground;
+
+/// How many agents are asked for their versions at the same time.
+const AT_ONCE: usize = 8;
 
 /// A plugin and the agent behind it, as they are now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,6 +51,33 @@ pub(crate) struct PluginStatus {
 }
 
 impl PluginStatus {
+    /// That of a plugin whose agent was asked for its version.
+    fn of(
+        plugins: &Plugins,
+        name: &str,
+        probe: Probe,
+        active: bool,
+    ) -> Result<Self, RegistryError> {
+        let plugin = plugins.registry().get(name)?;
+        let enabled = plugins.is_enabled(name);
+        Ok(Self {
+            name: name.to_owned(),
+            version: plugin.version().to_owned(),
+            active,
+            enabled,
+            // One that is disabled is not looked for.
+            available: enabled && probe.problem.is_none(),
+            agent_version: probe.version,
+            binary: probe.binary.map(|path| path.display().to_string()),
+            found_by: probe.found_by,
+            problem: probe.problem,
+            hint: probe.hint,
+            lacks: plugin.lacks(),
+            own_rules: plugin.own_rules(),
+            broken: false,
+        })
+    }
+
     /// That of a manifest that can't be used.
     fn broken(plugin: &BrokenPlugin) -> Self {
         Self {
@@ -63,6 +96,73 @@ impl PluginStatus {
             broken: true,
         }
     }
+}
+
+/// Looks at agents: no record is needed, and none is made.
+impl Ground {
+    /// Every plugin by name, with its agent.
+    pub(crate) async fn statuses(&self) -> Vec<PluginStatus> {
+        let active = self.active();
+        let mut statuses = Vec::new();
+        for (name, probe) in probe_all(&self.plugins).await {
+            let active = active.as_deref() == Some(&name);
+            statuses.extend(PluginStatus::of(&self.plugins, &name, probe, active));
+        }
+        statuses.extend(self.plugins.registry().broken().iter().map(PluginStatus::broken));
+        statuses.sort_by(|one, other| one.name.cmp(&other.name));
+        statuses
+    }
+
+    /// One plugin, its agent asked for its version.
+    ///
+    /// # Errors
+    /// When there is no such plugin.
+    pub(crate) async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
+        match self.plugins.registry().get(name) {
+            Err(RegistryError::Broken(broken)) => return Ok(PluginStatus::broken(&broken)),
+            found => found?,
+        };
+        let active = self.active().as_deref() == Some(name);
+        let probe = self.plugins.probe(name).await?;
+        PluginStatus::of(&self.plugins, name, probe, active)
+    }
+
+    /// The plugin that is asked when none is named.
+    fn active(&self) -> Option<String> {
+        let plugin = self.plugins.choose(None, &self.environment, Path::new("/")).ok()?;
+        Some(plugin.name().to_owned())
+    }
+
+    /// Ends everything that was started to look.
+    pub(crate) async fn close(&self) {
+        self.supervisor.shutdown().await;
+    }
+}
+
+/// Asks the agents of all plugins for their versions, a few at a time: each takes a process and
+/// some descriptors.
+pub(crate) async fn probe_all(plugins: &Arc<Plugins>) -> Vec<(String, Probe)> {
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
+    let names = plugins.registry().names().map(str::to_owned);
+    let tasks = names.map(|name| {
+        let (plugins, turns, asked) = (Arc::clone(plugins), Arc::clone(&turns), name.clone());
+        let task = tokio::spawn(async move {
+            let _turn = turns.acquire().await;
+            plugins.probe(&asked).await
+        });
+        (name, task)
+    });
+    let mut probes = Vec::new();
+    for (name, task) in tasks.collect::<Vec<_>>() {
+        let failed = |problem: String| Probe { problem: Some(problem), ..Probe::default() };
+        let probe = match task.await {
+            Ok(Ok(probe)) => probe,
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(_) => failed("it panicked".to_owned()),
+        };
+        probes.push((name, probe));
+    }
+    probes
 }
 
 /// A door to the core. It has one form so far: the core in this process. With the daemon comes a
@@ -113,70 +213,6 @@ impl Client {
         cwd: &Path,
     ) -> Result<Option<ConversationId>, StoreError> {
         self.core.last_conversation(cwd).await
-    }
-
-    /// Every plugin by name, each agent asked for its version at the same time.
-    pub(crate) async fn plugins(&self) -> Vec<PluginStatus> {
-        let active = self.active();
-        let plugins = self.core.registry().iter().map(|(name, plugin)| {
-            let (client, name, plugin) = (self.clone(), name.to_owned(), Arc::clone(plugin));
-            let active = active.as_deref() == Some(&name);
-            tokio::spawn(async move { client.status(&name, plugin.as_ref(), active).await })
-        });
-        let mut statuses = Vec::new();
-        for status in plugins.collect::<Vec<_>>() {
-            // A plugin that panics is left out.
-            statuses.extend(status.await.ok().and_then(Result::ok));
-        }
-        statuses.extend(self.core.registry().broken().iter().map(PluginStatus::broken));
-        statuses.sort_by(|one, other| one.name.cmp(&other.name));
-        statuses
-    }
-
-    /// One plugin, its agent asked for its version.
-    ///
-    /// # Errors
-    /// When there is no such plugin.
-    pub(crate) async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
-        let plugin = match self.core.registry().get(name) {
-            Err(RegistryError::Broken(broken)) => return Ok(PluginStatus::broken(&broken)),
-            found => found?,
-        };
-        let active = self.active().as_deref() == Some(name);
-        self.status(name, plugin.as_ref(), active).await
-    }
-
-    async fn status(
-        &self,
-        name: &str,
-        plugin: &dyn CodingPlugin,
-        active: bool,
-    ) -> Result<PluginStatus, RegistryError> {
-        let probe = self.core.probe(name).await?;
-        let enabled = self.core.is_enabled(name);
-        Ok(PluginStatus {
-            name: name.to_owned(),
-            version: plugin.version().to_owned(),
-            active,
-            enabled,
-            // One that is disabled is not looked for.
-            available: enabled && probe.problem.is_none(),
-            agent_version: probe.version,
-            binary: probe.binary.map(|path| path.display().to_string()),
-            found_by: probe.found_by,
-            problem: probe.problem,
-            hint: probe.hint,
-            lacks: plugin.lacks(),
-            own_rules: plugin.own_rules(),
-            broken: false,
-        })
-    }
-
-    /// The plugin that is asked when none is named.
-    fn active(&self) -> Option<String> {
-        let environment = Environment::of_this_process();
-        let plugin = self.core.choose(None, &environment, Path::new("/")).ok()?;
-        Some(plugin.name().to_owned())
     }
 
     /// Ends everything that this process has started, and returns when it is gone.

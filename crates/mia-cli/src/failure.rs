@@ -7,7 +7,7 @@ use mia_store::StoreError;
 
 use crate::exit::Exit;
 use crate::mistake;
-use crate::terminal::{Terminal, clean_lines, write};
+use crate::terminal::{Terminal, clean, clean_lines, write};
 
 /// Something that ends a command.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Failure {
             }
         }
         for line in self.help.iter().flat_map(|help| help.lines()) {
-            text.push_str(&format!("\n  {line}"));
+            text.push_str(&format!("\n  {}", clean(line)));
         }
         if let Some(arguments) = &self.example {
             text.push_str(&format!("\n    {program} {arguments}"));

@@ -15,31 +15,36 @@ pub(crate) fn completions(name: &'static str, shell: Shell) -> Result<ExitCode, 
     print(&text)
 }
 
-pub(crate) fn man(name: &'static str, of: Option<&str>) -> Result<ExitCode, Failure> {
-    let mut all = command(name);
-    all.build();
-    let page = match of {
-        None => all,
-        Some(of) => {
-            let names: Vec<_> = all.get_subcommands().map(|c| c.get_name().to_owned()).collect();
-            all.find_subcommand(of)
-                .cloned()
-                .map(|page| {
-                    page.display_name(format!("{name}-{of}")).bin_name(format!("{name} {of}"))
-                })
-                .ok_or_else(|| {
-                    Failure::usage(format!(
-                        "there is no command {of:?}; there are: {}",
-                        names.join(", ")
-                    ))
-                })?
-        }
-    };
+/// The page of the program, or of a command in it: `plugin install` has two words.
+pub(crate) fn man(name: &'static str, of: Option<&[String]>) -> Result<ExitCode, Failure> {
+    let mut page = command(name);
+    page.build();
+    let mut called = vec![name];
+    for word in of.unwrap_or_default() {
+        let Some(found) = page.find_subcommand(word).cloned() else {
+            return Err(no_command(&page, &called, word));
+        };
+        called.push(word);
+        page = found;
+    }
+    let page = page.display_name(called.join("-")).bin_name(called.join(" "));
     let mut text = Vec::new();
     clap_mangen::Man::new(page)
         .render(&mut text)
         .map_err(|error| Failure::environment(format!("can't write the page: {error}")))?;
     print(&text)
+}
+
+fn no_command(page: &clap::Command, called: &[&str], word: &str) -> Failure {
+    let names: Vec<_> = page.get_subcommands().map(clap::Command::get_name).collect();
+    let whose = match called {
+        [_] => "there is no command".to_owned(),
+        _ => format!("{} has no command", called.join(" ")),
+    };
+    Failure::usage(match names.as_slice() {
+        [] => format!("{whose} {word:?}"),
+        names => format!("{whose} {word:?}; there are: {}", names.join(", ")),
+    })
 }
 
 /// Prints to stdout. A reader that has gone wants no more.

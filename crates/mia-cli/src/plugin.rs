@@ -1,7 +1,7 @@
 //! `mia plugin`: see, choose and try agents.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mia_api::{
     ConversationId, DispatchOptions, DispatchResult, EventBody, PermissionPolicy, PluginError,
     TaskId,
 };
-use mia_core::{DispatchRequest, RegistryError};
+use mia_core::DispatchRequest;
 use mia_plugin::Environment;
 
 use crate::args::PluginAction;
@@ -22,8 +22,8 @@ use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
 use crate::setup;
 use crate::signals::Signals;
-use crate::table::aligned;
-use crate::terminal::{Terminal, clean_lines, write};
+use crate::table::fitted;
+use crate::terminal::{Terminal, clean, clean_lines, columns, write};
 use crate::time::took;
 
 /// How long a test may take.
@@ -38,17 +38,17 @@ pub(crate) fn run(
         PluginAction::Check { file, replay, json } => {
             check::run(program, &Check { file: &file, replay: replay.as_deref(), json, quiet })
         }
-        PluginAction::Switch { name } => switch(program, &name),
+        PluginAction::Switch { name } => block_on(switch(program, &name, quiet)),
         PluginAction::List { json } => block_on(async {
-            let client = setup::client(program).await?;
-            let plugins = client.plugins().await;
-            client.close().await;
+            let ground = setup::ground(program).await?;
+            let plugins = ground.statuses().await;
+            ground.close().await;
             if json { print_json(&plugins) } else { print(list(&plugins).as_bytes()) }
         }),
         PluginAction::Info { name, json } => block_on(async {
-            let client = setup::client(program).await?;
-            let found = client.plugin(&name).await;
-            client.close().await;
+            let ground = setup::ground(program).await?;
+            let found = ground.plugin(&name).await;
+            ground.close().await;
             let found = found?;
             if json { print_json(&found) } else { print(info(&found).as_bytes()) }
         }),
@@ -89,14 +89,19 @@ fn list(plugins: &[PluginStatus]) -> String {
                 (_, None, Some(problem)) => problem.clone(),
                 (None, _, None) => String::new(),
             };
-            vec![mark.to_owned(), plugin.name.clone(), state.to_owned(), about]
+            vec![mark.to_owned(), clean(&plugin.name), state.to_owned(), clean(&about)]
         })
         .collect();
-    aligned(&rows)
+    fitted(&rows, room())
+}
+
+/// How wide stdout is; what is no terminal takes lines of any length.
+fn room() -> usize {
+    if Terminal::of_stdout().there { columns() } else { usize::MAX }
 }
 
 fn info(plugin: &PluginStatus) -> String {
-    let row = |name: &str, value: &str| vec![name.to_owned(), value.to_owned()];
+    let row = |name: &str, value: &str| vec![name.to_owned(), clean_lines(value)];
     let yes = |flag: bool| if flag { "yes" } else { "no" };
     let mut rows = vec![
         row("name", &plugin.name),
@@ -115,21 +120,27 @@ fn info(plugin: &PluginStatus) -> String {
     ];
     rows.extend(more.into_iter().filter_map(|(name, value)| Some(row(name, value?))));
     rows.extend(plugin.lacks.iter().map(|lack| row("note", &lack.shows)));
-    aligned(&rows)
+    fitted(&rows, room())
 }
 
-fn switch(program: &Program, name: &str) -> Result<ExitCode, Failure> {
-    let paths = setup::paths()?;
-    let registry = program.registry(&paths)?;
-    registry.get(name)?;
-    let loaded = setup::config(&paths)?;
-    let is_enabled = |name: &str| loaded.config.plugin(name).enabled;
-    if !is_enabled(name) {
-        let enabled = registry.names().filter(|n| is_enabled(n)).map(str::to_owned).collect();
-        return Err(RegistryError::Disabled { name: name.to_owned(), enabled }.into());
+async fn switch(program: &Program, name: &str, quiet: bool) -> Result<ExitCode, Failure> {
+    let ground = setup::ground(program).await?;
+    let plugin = ground.plugins.registry().get(name)?;
+    if !ground.plugins.is_enabled(name) {
+        return Err(ground.plugins.disabled(name).into());
     }
-    let edited = mia_config::set(&paths.config_file, "active_plugin", name)?;
-    print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())
+    let edited = mia_config::set(&ground.paths.config_file, "active_plugin", name)?;
+    let printed =
+        print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())?;
+    let missing = match ground.plugins.refusal(name) {
+        Some(refusal) => Some(refusal.clone()),
+        None => plugin.locate(&ground.environment, Path::new("/")).err(),
+    };
+    if let Some(error) = missing.filter(|_| !quiet) {
+        let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        write(&format!("{}\n", clean(&format!("it can't answer yet: {}{hint}", error.message))));
+    }
+    Ok(printed)
 }
 
 /// Asks in an empty folder of its own: the agent sees no project, and `--continue` never finds the

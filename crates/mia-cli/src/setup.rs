@@ -38,16 +38,9 @@ pub(crate) async fn store_to_read(paths: &Paths) -> Result<Option<Store>, Failur
 
 /// A client with the core in this process.
 pub(crate) async fn client(program: &Program) -> Result<Client, Failure> {
-    client_of(|paths| program.registry(paths)).await
-}
-
-/// The same with these plugins.
-pub(crate) async fn client_of(
-    registry: impl FnOnce(&Paths) -> Result<Registry, RegistryError>,
-) -> Result<Client, Failure> {
     let paths = paths()?;
     let loaded = config(&paths)?;
-    let registry = registry(&paths)?;
+    let registry = program.registry(&paths)?;
     paths.ensure_state()?;
     let supervisor = Supervisor::new(SupervisorProgram::default());
     // It gets ready while the store is opened.
@@ -68,15 +61,23 @@ pub(crate) async fn client_of(
 /// The plugins without a store: to look at agents, and to install them.
 pub(crate) struct Ground {
     pub(crate) paths: Paths,
-    pub(crate) plugins: Plugins,
+    pub(crate) plugins: Arc<Plugins>,
     pub(crate) supervisor: Supervisor,
     pub(crate) environment: Environment,
 }
 
 /// The plugins, initialized. Nothing is created, and nothing needs to be there.
 pub(crate) async fn ground(program: &Program) -> Result<Ground, Failure> {
+    client_of(|paths| program.registry(paths)).await
+}
+
+/// The same with these plugins.
+pub(crate) async fn client_of(
+    registry: impl FnOnce(&Paths) -> Result<Registry, RegistryError>,
+) -> Result<Ground, Failure> {
     let paths = paths()?;
     let loaded = config(&paths)?;
+    let registry = registry(&paths)?;
     let supervisor = Supervisor::new(SupervisorProgram::default());
     let environment = Environment::of_this_process();
     let services = Services {
@@ -85,8 +86,8 @@ pub(crate) async fn ground(program: &Program) -> Result<Ground, Failure> {
         environment: environment.clone(),
         installed_agents: Some(paths.agents_dir.clone()),
     };
-    let plugins = Plugins::initialize(program.registry(&paths)?, loaded.config, services).await;
-    Ok(Ground { paths, plugins, supervisor, environment })
+    let plugins = Plugins::initialize(registry, loaded.config, services).await;
+    Ok(Ground { paths, plugins: Arc::new(plugins), supervisor, environment })
 }
 
 /// The working directory, absolute; symbolic links in it stay.

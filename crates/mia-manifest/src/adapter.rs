@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mia_api::{Cause, ErrorCode, PluginError, StopReason};
+use mia_api::{Cause, ErrorCode, NoticeKind, PluginError, StopReason};
 use mia_plugin::{Call, CliAdapter, Exit, Interrupt, Launch, Noise, Out, Profile, SpawnPlugin};
 use serde::de::Error as _;
 use serde_json::Value;
 
 use crate::counting::Counting;
 use crate::failure::{failure, known};
-use crate::launch::launch;
+use crate::launch::{can_resume, launch};
+use crate::mend;
 use crate::model::{ExitMeaning, Manifest};
 use crate::path::Scope;
 use crate::telling::Telling;
@@ -25,8 +26,10 @@ pub struct ManifestAdapter {
 /// What is known of one child.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct State {
-    /// A session was to be resumed.
-    pub(crate) resumed: bool,
+    /// The session that was to be resumed.
+    pub(crate) resumed: Option<String>,
+    /// The id that was told last, and whether a session is resumed by it.
+    pub(crate) told: Option<(String, bool)>,
     /// It has said or done something.
     pub(crate) said: bool,
     /// The message that the main agent is in.
@@ -83,14 +86,14 @@ impl CliAdapter for ManifestAdapter {
 
     fn build_args(&mut self, call: &Call<'_>) -> Result<Launch, PluginError> {
         if let Some(session) = call.session {
-            self.state.resumed = true;
+            self.state.resumed = Some(session.session_id.clone());
             self.state.counting = Counting::resumed(&session.state);
         }
         launch(&self.manifest, call)
     }
 
     fn parse_output(&mut self, line: &str, out: &mut Out) -> Result<(), Noise> {
-        let line: Value = serde_json::from_str(line)?;
+        let line = mend::read(line)?;
         if !line.is_object() {
             return Err(Noise::NotJson(serde_json::Error::custom("it is no object")));
         }
@@ -144,17 +147,58 @@ impl ManifestAdapter {
     /// The line of a text that says that the session to resume is unknown.
     pub(crate) fn lost(&self, text: &str) -> Option<String> {
         let texts = &self.manifest.session.lost;
-        let says = |line: &&str| texts.iter().any(|lost| line.contains(lost.as_str()));
-        let line = text.lines().find(says).filter(|_| self.state.resumed)?;
+        if self.state.resumed.is_none() || texts.is_empty() {
+            return None;
+        }
+        let says = |line: &&str| {
+            let line = line.to_lowercase();
+            texts.iter().any(|lost| line.contains(lost.as_str()))
+        };
+        let line = text.lines().find(says)?;
         Some(crate::failure::plain(line))
     }
 
     /// A session that can't be resumed is not told: else the next turn would count on it, and not
     /// be told what was said before.
-    pub(crate) fn session(&self, id: &str, out: &mut Out) {
-        if !id.is_empty() && self.manifest.resumes() {
-            out.session(id);
+    pub(crate) fn session(&mut self, id: &str, out: &mut Out) {
+        if id.is_empty() || !self.manifest.resumes() {
+            return;
         }
+        let known = self.state.told.as_ref().filter(|(told, _)| told == id).map(|(_, can)| *can);
+        let can = known.unwrap_or_else(|| can_resume(&self.manifest, id));
+        if known.is_none() {
+            self.state.told = Some((id.to_owned(), can));
+        }
+        if can {
+            out.session(id);
+            if let Some(state) = self.state.counting.unchanged() {
+                out.session_state(state);
+            }
+            return;
+        }
+        // On record it would be an error in each turn to come.
+        if known.is_none() {
+            let (name, id) = (self.manifest.program(), id.chars().take(40).collect::<String>());
+            let message = format!(
+                "{name} calls its session {id:?}, which can't be given back to it, so the conversation \
+                 can't be resumed there: the next turn begins a fresh session"
+            );
+            out.notice(NoticeKind::Warning, message);
+        }
+        if self.state.resumed.is_some() && self.manifest.session.keeps_id {
+            out.stale_session("it answered in another session");
+        }
+    }
+
+    /// What is counted is of the session that is resumed, also when its agent does not name it.
+    pub(crate) fn session_state(&mut self, state: Value, out: &mut Out) {
+        if let Some(resumed) = &self.state.resumed
+            && self.state.told.is_none()
+            && self.manifest.session.keeps_id
+        {
+            out.session(resumed);
+        }
+        out.session_state(state);
     }
 }
 

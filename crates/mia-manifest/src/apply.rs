@@ -1,5 +1,7 @@
 //! Telling what a rule says of a line.
 
+use std::borrow::Cow;
+
 use mia_api::{Cause, Location, StopReason, ToolCallInfo, ToolContent, ToolStatus};
 use mia_plugin::Out;
 use serde_json::Value;
@@ -122,17 +124,21 @@ impl ManifestAdapter {
             What::Text => &mut speaker.text,
             What::Thought => &mut speaker.thought,
         };
-        let new = telling.take(&text, said.manner);
+        if what == What::Text && parent.is_none() {
+            let new = telling.take(&text, said.manner);
+            return self.token(new, said.manner, out);
+        }
+        // What is only shown can't be taken back: it stands, until it is told differently.
+        if said.manner == Manner::SoFar && telling.has_said_more_than(&text) {
+            return;
+        }
+        let text = match telling.take(&text, said.manner) {
+            New::More(text) => Cow::Borrowed(text),
+            New::Another(text) => Cow::Owned(format!("\n{text}")),
+        };
         match (what, parent) {
-            (What::Thought, parent) => {
-                let (New::More(text) | New::Another(text)) = new;
-                out.thought(text, parent);
-            }
-            (What::Text, Some(parent)) => {
-                let (New::More(text) | New::Another(text)) = new;
-                out.sub_agent_token(parent, text);
-            }
-            (What::Text, None) => self.token(new, said.manner, out),
+            (What::Text, Some(parent)) => out.sub_agent_token(parent, &text),
+            (_, parent) => out.thought(&text, parent),
         }
     }
 
@@ -141,8 +147,8 @@ impl ManifestAdapter {
         let own_message = self.state.message.is_none() && manner != Manner::Piece;
         let text = match new {
             New::More(text) => text,
-            New::Another(text) if manner == Manner::SoFar => {
-                self.state.apart |= own_message;
+            New::Another(text) if manner == Manner::SoFar && own_message => {
+                self.state.apart = true;
                 text
             }
             New::Another(text) => {
@@ -237,7 +243,7 @@ impl ManifestAdapter {
             out.usage(usage);
         }
         if let Some(state) = state {
-            out.session_state(state);
+            self.session_state(state, out);
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) struct Totals {
 pub(crate) struct Counting {
     run: Totals,
     before: Totals,
+    /// What the session has used by now, as far as it was told.
+    session: Totals,
+    /// What is to be found again has been given.
+    given: bool,
 }
 
 impl Counting {
@@ -34,7 +38,14 @@ impl Counting {
             cache_creation: count("cache_creation"),
             cost: state.pointer("/counted/cost").and_then(Value::as_f64),
         };
-        Self { run: Totals::default(), before }
+        Self { before, ..Self::default() }
+    }
+
+    /// What to find again in the next turn if this one counts nothing: what the last one left. Given
+    /// once.
+    pub(crate) fn unchanged(&mut self) -> Option<Value> {
+        let given = std::mem::replace(&mut self.given, true);
+        (!given && self.before != Totals::default()).then(|| self.before.to_state())
     }
 
     /// Takes what an event counts. Gives what this run used so far, and what to find again in the
@@ -49,11 +60,21 @@ impl Counting {
             return None;
         }
         match at.per {
-            Per::Run => self.run = now,
+            Per::Run => self.run = now.or(self.run),
             Per::Step => self.run = self.run.plus(now),
-            Per::Session => self.run = now.minus(self.before),
+            Per::Session => {
+                self.session = now.or(self.session);
+                // Counters that went back began again, so that all of them counts.
+                if self.session.is_less_than(self.before) {
+                    self.before = Totals::default();
+                }
+                self.run = self.session.minus(self.before);
+            }
         }
-        let state = (at.per == Per::Session).then(|| now.to_state());
+        let state = (at.per == Per::Session).then(|| {
+            self.given = true;
+            self.session.or(self.before).to_state()
+        });
         Some((self.run, state))
     }
 }
@@ -74,15 +95,10 @@ impl Totals {
         }
     }
 
-    fn each(
-        self,
-        other: Self,
-        count: impl Fn(u64, u64) -> u64,
-        money: impl Fn(f64, f64) -> f64,
-    ) -> Self {
+    fn plus(self, other: Self) -> Self {
         let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
-            (a, b) => Some(count(a.unwrap_or(0), b.unwrap_or(0))),
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
         Self {
             input: both(self.input, other.input),
@@ -91,22 +107,42 @@ impl Totals {
             cache_creation: both(self.cache_creation, other.cache_creation),
             cost: match (self.cost, other.cost) {
                 (None, None) => None,
-                (a, b) => Some(money(a.unwrap_or(0.0), b.unwrap_or(0.0))),
+                (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),
             },
         }
     }
 
-    fn plus(self, other: Self) -> Self {
-        self.each(other, u64::saturating_add, |a, b| a + b)
+    /// These, and the others where there are none.
+    fn or(self, other: Self) -> Self {
+        Self {
+            input: self.input.or(other.input),
+            output: self.output.or(other.output),
+            cache_read: self.cache_read.or(other.cache_read),
+            cache_creation: self.cache_creation.or(other.cache_creation),
+            cost: self.cost.or(other.cost),
+        }
     }
 
-    /// What came since. Counters that went back began again, so that all of them counts.
+    /// True when a count that both have is less here. Money counts where there are no tokens: sums
+    /// of it are not exact.
+    fn is_less_than(self, other: Self) -> bool {
+        let less = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a < b);
+        let no_tokens = self.input.is_none() && self.output.is_none();
+        less(self.input, other.input)
+            || less(self.output, other.output)
+            || (no_tokens && self.cost.zip(other.cost).is_some_and(|(a, b)| a < b - 1e-9))
+    }
+
+    /// What came since. What is not counted now has nothing new.
     fn minus(self, before: Self) -> Self {
-        let began_again = self.input < before.input || self.output < before.output;
-        if began_again {
-            return self;
+        let since = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_sub(b.unwrap_or(0)));
+        Self {
+            input: since(self.input, before.input),
+            output: since(self.output, before.output),
+            cache_read: since(self.cache_read, before.cache_read),
+            cache_creation: since(self.cache_creation, before.cache_creation),
+            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
         }
-        self.each(before, u64::saturating_sub, |a, b| (a - b).max(0.0))
     }
 
     fn to_state(self) -> Value {

@@ -11,12 +11,14 @@
 
 mod adapter;
 mod apply;
+mod arrive;
 mod condition;
 mod counting;
 mod failure;
 mod folder;
 mod lack;
 mod launch;
+mod mend;
 mod model;
 mod path;
 mod read;

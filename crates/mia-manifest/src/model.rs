@@ -186,6 +186,12 @@ pub(crate) struct Modes {
 }
 
 impl Modes {
+    /// All that there are.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Mode> {
+        let asked = [&self.read_only, &self.edit, &self.full];
+        std::iter::once(&self.unasked).chain(asked.into_iter().flatten())
+    }
+
     pub(crate) fn of(&self, policy: Option<PermissionPolicy>) -> Option<&Mode> {
         match policy {
             None => Some(&self.unasked),

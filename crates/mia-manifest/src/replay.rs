@@ -11,6 +11,7 @@ use mia_plugin::{CliAdapter as _, Exit, Noise, Out, Terminal};
 use serde_json::Value;
 
 use crate::adapter::ManifestAdapter;
+use crate::mend;
 use crate::model::{Manifest, Rule};
 use crate::path::{Path, Paths, Scope, Step};
 
@@ -90,7 +91,13 @@ impl Replay {
         while let Some(event) = splitter.next_line() {
             match event {
                 LineEvent::Line(line) => self.line(&line.to_str_lossy()),
-                LineEvent::TooLong { .. } => self.count("(a line over 32 MiB)"),
+                LineEvent::TooLong { .. } => {
+                    self.lines += 1;
+                    match self.out.terminal() {
+                        Some(_) => self.unread += 1,
+                        None => self.count("(a line over 32 MiB)"),
+                    }
+                }
             }
         }
         self.splitter = splitter;
@@ -114,7 +121,7 @@ impl Replay {
                 self.count(&kind);
             }
         }
-        if let Ok(line) = serde_json::from_str::<Value>(line) {
+        if let Ok(line) = mend::read(line) {
             let manifest = Arc::clone(&self.manifest);
             if let Some(id) = &manifest.session.id {
                 self.used(id, Scope::of(&line));

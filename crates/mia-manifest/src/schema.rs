@@ -41,7 +41,30 @@ fn object(section: &Section) -> Value {
     if let (false, Value::Object(members)) = (needed.is_empty(), &mut object) {
         members.insert("required".to_owned(), json!(needed));
     }
+    if let Value::Object(members) = &mut object {
+        members.extend(rules(section));
+    }
     object
+}
+
+/// What has to be so of a section besides its keys.
+fn rules(section: &Section) -> Map<String, Value> {
+    let one_of = |keys: &[&str]| {
+        let all: Vec<_> = keys.iter().map(|key| json!({"required": [key]})).collect();
+        json!({"anyOf": all})
+    };
+    let rules = match section.name {
+        "if" => one_of(&["then", "else"]),
+        "usage" => one_of(&["input", "output", "cache_read", "cache_creation", "cost"]),
+        "event" => json!({"dependentRequired": {"each": ["events"], "events": ["each"]}}),
+        "exit_status" => json!({"minProperties": 1}),
+        "test" => json!({"minProperties": 1, "maxProperties": 1}),
+        _ => Value::Null,
+    };
+    match rules {
+        Value::Object(rules) => rules,
+        _ => Map::new(),
+    }
 }
 
 fn reference(section: &Section) -> Value {
@@ -50,22 +73,29 @@ fn reference(section: &Section) -> Value {
 
 fn of(kind: Kind) -> Value {
     // What is written without quotes is text all the same.
-    let text = json!({"type": ["string", "number", "boolean"]});
+    let any_text = json!({"type": ["string", "number", "boolean"]});
+    let text = json!({"type": ["string", "number", "boolean"], "pattern": "\\S"});
     let texts = json!({"type": "array", "items": text, "minItems": 1});
     match kind {
         Kind::Text | Kind::Template => text,
-        Kind::Program => json!({"type": "string"}),
+        Kind::Program => {
+            json!({"type": ["string", "number", "boolean"], "pattern": "^(/\\S*|[^/\\s]+)$"})
+        }
         Kind::Flag => json!({"type": "boolean"}),
         Kind::Given => json!({"enum": ["session", "model"]}),
         Kind::Texts | Kind::Path => json!({"anyOf": [text, texts]}),
         Kind::Words => json!({"type": "array", "items": text}),
-        Kind::Names => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Variables => json!({"type": "object", "additionalProperties": text}),
+        Kind::Names => {
+            let name =
+                json!({"type": ["string", "number", "boolean"], "pattern": "^[^=*\\s]+\\*?$"});
+            json!({"type": "array", "items": name})
+        }
+        Kind::Variables => json!({"type": "object", "additionalProperties": any_text}),
         Kind::Args => {
             let group = json!({"type": "array", "items": text});
-            json!({"type": "array", "items": {"anyOf": [text, group, reference(&IF)]}})
+            json!({"type": "array", "items": {"anyOf": [any_text, group, reference(&IF)]}})
         }
-        Kind::Stdin => json!({"type": ["string", "object", "array"]}),
+        Kind::Stdin => json!({"type": ["string", "object", "array"], "pattern": "\\S"}),
         Kind::Mode => json!({"anyOf": [of(Kind::Args), reference(&MODE)]}),
         Kind::Literals => {
             let literal = json!({"type": ["string", "number", "boolean", "null"]});
@@ -82,7 +112,7 @@ fn of(kind: Kind) -> Value {
             "type": "object",
             "additionalProperties": false,
             "patternProperties": {
-                "^[0-9]{1,3}$": {"anyOf": [{"enum": ["complete"]}, reference(&crate::table::EXIT)]},
+                "^(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$": {"anyOf": [{"enum": ["complete"]}, reference(&crate::table::EXIT)]},
             },
         }),
         Kind::ChoiceOr(choices, section) => {

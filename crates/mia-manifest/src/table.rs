@@ -261,7 +261,7 @@ pub(crate) static SESSION: Section = Section {
         key(
             "lost",
             Kind::Texts,
-            "Texts in an error or on stderr that mean that it does not know the session; a fresh one is then begun, once.",
+            "Texts in an error or on stderr, upper and lower case alike, that mean that it does not know the session; a fresh one is then begun, once.",
         ),
     ],
 };
@@ -294,7 +294,11 @@ pub(crate) static RULE: Section = Section {
         key("session", Kind::Path, "The session's id."),
         key("model", Kind::Path, "The model that answers."),
         key("thought", Kind::Path, "A piece of the model's thinking."),
-        key("thought_so_far", Kind::Path, "All of its thinking so far; only what is new is shown."),
+        key(
+            "thought_so_far",
+            Kind::Path,
+            "All of its thinking so far; only what is new is shown. Thinking that is told differently is shown again, on a line of its own.",
+        ),
         key(
             "thought_whole",
             Kind::Path,
@@ -304,7 +308,7 @@ pub(crate) static RULE: Section = Section {
         key(
             "text_so_far",
             Kind::Path,
-            "All of the message's text so far; only what is new is shown.",
+            "All of the message's text so far; only what is new is shown. Within one `message`, a text that is told differently takes the place of what was told before.",
         ),
         key(
             "text_whole",

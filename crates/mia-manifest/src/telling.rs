@@ -50,6 +50,11 @@ impl Telling {
         new
     }
 
+    /// True when the text is a part of what was said, and less of it.
+    pub(crate) fn has_said_more_than(&self, text: &str) -> bool {
+        text.len() < self.length && (self.said.starts_with(text) || text.starts_with(&self.said))
+    }
+
     fn add(&mut self, text: &str) {
         if self.said.len() == self.length && self.length + text.len() <= KEPT {
             self.said.push_str(text);

@@ -55,3 +55,19 @@ fn m_025_the_schema_is_whole() {
     assert_eq!(schema["required"], serde_json::json!(["events"]));
     assert_eq!(schema["additionalProperties"], false);
 }
+
+#[test]
+fn m_025_the_schema_says_what_a_check_says() {
+    let schema: Value = serde_json::from_str(&schema()).unwrap();
+    let part = |pointer: &str| schema.pointer(pointer).unwrap_or(&Value::Null).clone();
+    let takes = |pointer: &str| part(&format!("{pointer}/type")).to_string();
+    assert!(takes("/properties/binary").contains("number"), "7 is a name, too");
+    assert_eq!(part("/properties/errors/minItems"), 1);
+    assert_eq!(part("/$defs/error/properties/hint/pattern"), r"\S");
+    assert_eq!(part("/$defs/if/anyOf/1/required/0"), "else");
+    assert_eq!(part("/$defs/event/dependentRequired/each/0"), "events");
+    assert_eq!(part("/$defs/usage/anyOf").as_array().unwrap().len(), 5);
+    let statuses = part("/properties/exit/patternProperties");
+    let pattern = statuses.as_object().unwrap().keys().next().unwrap().clone();
+    assert_eq!(pattern, "^(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])$");
+}

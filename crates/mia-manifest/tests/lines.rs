@@ -256,6 +256,11 @@ fn m_018_a_lost_session_is_known_by_its_text() {
         matches!(run.out.terminal(), Some(Terminal::StaleSession(_)))
     };
     assert!(end(Some(Value::Null)) && !end(None));
+    let text = text.replace("unknown session", "UNKNOWN Session");
+    let mut run = Run::resumed(&text, Some(Value::Null));
+    run.exit(1, "Error: unknown SESSION s-1\n");
+    let told = Terminal::StaleSession("Error: unknown SESSION s-1".to_owned());
+    assert_eq!(run.out.terminal(), Some(&told), "upper and lower case alike");
 }
 
 #[test]
@@ -313,4 +318,124 @@ fn m_025_a_replay_tells_what_was_not_understood_and_what_was_of_no_use() {
             ]
         );
     }
+}
+
+#[test]
+fn m_017_a_session_that_can_be_no_argument_is_not_recorded() {
+    let told = |args: &str, id: &str, resumed: bool| {
+        let rules = events("  - {when: {t: x}, session: id, text: x}\n");
+        let text = format!("{args}\n{rules}");
+        let mut run = Run::resumed(&text, resumed.then_some(Value::Null));
+        run.line(json!({"t": "x", "id": id, "x": "a"}));
+        run.line(json!({"t": "x", "id": id, "x": "b"}));
+        let stale = matches!(run.out.terminal(), Some(Terminal::StaleSession(_)));
+        let notices: Vec<_> = run
+            .out
+            .take_events()
+            .into_iter()
+            .filter_map(|event| match event {
+                EventBody::Notice { message, .. } => Some(message),
+                _ => None,
+            })
+            .collect();
+        let result = run.out.result("t".parse().unwrap(), "c".parse().unwrap());
+        (result.session_id, notices, stale)
+    };
+    let joined = "args: [\"--resume={session}\"]";
+    let alone = "args: [[--resume, \"{session}\"]]";
+    let in_json = "stdin: {p: \"{prompt}\", s: \"{session}\"}";
+    let long = "x".repeat(200_000);
+    for (args, id) in
+        [(alone, "--evil"), (joined, "a\0b"), (joined, &long), (in_json, "a\0b"), (in_json, &long)]
+    {
+        let (recorded, notices, stale) = told(args, id, false);
+        assert_eq!((recorded, notices.len(), stale), (None, 1, false), "{notices:?}");
+        assert!(notices[0].contains("can't be resumed"), "{notices:?}");
+        assert!(notices[0].len() < 300);
+        assert!(told(args, id, true).2, "the session that was resumed is not that one");
+    }
+    for (args, id) in
+        [(joined, "--evil"), ("args: [--, \"{session}\"]", "--evil"), (in_json, "--evil")]
+    {
+        assert_eq!(told(args, id, false), (Some(id.to_owned()), Vec::new(), false));
+    }
+}
+
+#[test]
+fn m_016_what_json_has_no_word_for_loses_no_line() {
+    let rules = events("  - {when: {t: x}, text: x, usage: {input: n, output: o}}\n");
+    let mut run = Run::new(&rules);
+    run.raw(r#"{"t":"x","x":"Hi \ud83d"}"#).raw(r#"{"t":"x","x":"\ude00 there"}"#);
+    run.raw(r#"{"t":"x","x":"NaN","n":NaN,"m":-Infinity}"#);
+    run.raw(r#"{"t":"x","x":"!","n":1e400,"o":7}"#);
+    assert_eq!(run.noise, [""; 0]);
+    assert_eq!(run.out.content(), "Hi \u{fffd}\u{fffd} thereNaN!");
+    let result = run.out.result("t".parse().unwrap(), "c".parse().unwrap());
+    assert_eq!(result.usage.unwrap().output_tokens, 7);
+}
+
+#[test]
+fn m_025_a_text_so_far_that_shrinks_begins_again() {
+    let text = events("  - {when: {t: x}, message: m, text_so_far: x, thought_so_far: y}\n");
+    let shrinks = ["Hello wor", "Hello", "Hello there"];
+    let mut run = Run::new(&text);
+    run.line(json!({"t": "x", "m": 1, "x": "First."}));
+    for x in shrinks {
+        run.line(json!({"t": "x", "m": 2, "x": x}));
+    }
+    assert_eq!(run.out.content(), "First.\n\nHello there");
+    let mut run = Run::new(&text);
+    run.line(json!({"t": "x", "x": "Hello wor", "m": 1}))
+        .line(json!({"t": "x", "x": "Hello", "m": 1}));
+    run.line(json!({"t": "end"}));
+    assert_eq!(run.out.content(), "Hello");
+
+    let mut run = Run::new(&text);
+    for y in shrinks.iter().chain(&["Hello there!"]) {
+        run.line(json!({"t": "x", "m": 1, "y": y}));
+    }
+    let thoughts: String = run
+        .out
+        .take_events()
+        .into_iter()
+        .filter_map(|event| match event {
+            EventBody::Thought { text, .. } => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(thoughts, "Hello wor\nHello there!");
+}
+
+#[test]
+fn m_006_counts_of_a_session_are_told_in_parts_and_not_lost() {
+    let text = format!(
+        "args: [\"--resume={{session}}\"]\n{}",
+        events(
+            "  - {when: {t: tokens}, session: id, usage: {input: i, output: o, per: session}}\n  - {when: {t: cost}, usage: {cost: d, per: session}}\n  - {when: {t: x}, session: id, text: x}\n"
+        )
+    );
+    let earlier = json!({"counted": {"input": 1000, "output": 10, "cost": 0.5}});
+    let mut run = Run::resumed(&text, Some(earlier.clone()));
+    run.line(json!({"t": "tokens", "i": 1500, "o": 15})).line(json!({"t": "cost", "d": 0.75}));
+    let result = run.out.result("t".parse().unwrap(), "c".parse().unwrap());
+    let usage = result.usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.output_tokens), (500, 5));
+    assert_eq!(result.cost_usd, Some(0.25));
+    assert_eq!(result.session_id.as_deref(), Some("s-1"), "its counts are of the resumed one");
+}
+
+#[test]
+fn m_025_a_replay_counts_a_line_that_is_too_long() {
+    let manifest = Manifest::parse(
+        Path::new("jot.yaml"),
+        "events:\n  - {when: {x: {exists: true}}, text: x}\nexit: {0: complete}\n",
+    )
+    .unwrap();
+    let mut replay = Replay::new(manifest);
+    for _ in 0..33 {
+        replay.read(&[b'x'; 1024 * 1024]);
+    }
+    replay.read(b"\n{\"x\":\"a\"}\n");
+    let replayed = replay.finish("t".parse().unwrap(), "c".parse().unwrap());
+    assert_eq!((replayed.lines, replayed.noise.values().sum()), (2, 1));
 }

@@ -114,7 +114,7 @@ fn m_011_the_prompt_is_never_where_a_dash_would_make_it_an_option() {
         r#"["--", "{prompt}"]"#,
         r#"["--prompt={prompt}"]"#,
         r#"["-p{prompt}"]"#,
-        r#"[run, {if: model, then: ["--", "{prompt}"]}]"#,
+        r#"[run, {if: model, then: ["--", "{prompt}"], else: ["-p{prompt}"]}]"#,
         r#"["--", [a, "{prompt}"]]"#,
     ] {
         assert_eq!(with(good), Ok(()), "{good}");
@@ -170,4 +170,127 @@ fn m_025_a_broken_manifest_spoils_no_other() {
         1,
         "a file in the place of the folder"
     );
+}
+
+const SAY: &str = "events: [{when: {t: x}, session: id, text: x, complete: end_turn}]\n";
+
+fn with(start: &str) -> Result<(), String> {
+    Manifest::parse(Path::new("jot.yaml"), &format!("{start}\n{SAY}"))
+        .map(|_| ())
+        .map_err(|mistakes| mistakes.to_string())
+}
+
+#[test]
+fn m_025_a_prompt_that_only_sometimes_arrives_is_a_mistake() {
+    for (start, says) in [
+        (
+            r#"args: [{if: session, then: ["--r={session}", --, "{prompt}"]}]"#,
+            "args: the prompt goes nowhere when there is no session",
+        ),
+        (
+            r#"args: [{if: session, then: ["--r={session}"], else: [--, "{prompt}"]}]"#,
+            "args: the prompt goes nowhere when there is a session",
+        ),
+        (
+            r#"args: [[--model, "{model}", "--prompt={prompt}"]]"#,
+            "args: the prompt goes nowhere when there is no model",
+        ),
+        (
+            r#"stdin: "{session}: {prompt}""#,
+            "stdin: the prompt goes nowhere when there is no session",
+        ),
+        (
+            r#"stdin: {content: ["{model}: {prompt}"]}"#,
+            "stdin: the prompt goes nowhere when there is no model",
+        ),
+        (
+            r#"args: ["--m={model}{prompt}", "--s={session}{prompt}"]"#,
+            "args: the prompt goes nowhere when there is neither a session nor a model",
+        ),
+        (
+            r#"args: [run]
+stdin: "hello""#,
+            "the prompt goes nowhere (put {prompt}",
+        ),
+    ] {
+        let found = with(start).unwrap_err();
+        assert!(found.contains(says), "{start}: {found}");
+    }
+    for good in [
+        r#"args: [{if: session, then: ["--r={session}", --, "{prompt}"], else: [--, "{prompt}"]}]"#,
+        r#"args: [{if: model, then: ["--m={model}{prompt}"], else: ["--prompt={prompt}"]}]"#,
+        r#"stdin: {content: ["{prompt}", "{model}"], session: "{session}"}"#,
+        "args: [\"--cwd={cwd}\", [\"--dir\", \"{cwd}\", \"--prompt={prompt}\"]]",
+    ] {
+        assert_eq!(with(good), Ok(()), "{good}");
+    }
+}
+
+#[test]
+fn m_025_an_option_must_not_stay_without_its_value() {
+    for (start, says) in [
+        (
+            r#"args: [--json, --model, "{model}"]"#,
+            r#"1:16: args: "--model" stays alone when there is no model (write [--model, "{model}"] or "--model={model}""#,
+        ),
+        (r#"args: [{if: model, then: [-r, "{session}"]}]"#, "when there is no session"),
+        (r#"args: [{if: model, else: [-m, "{model}"]}]"#, "when there is no model"),
+        (r#"permissions: {full: [-m, "{model}"]}"#, "when there is no model"),
+        (r#"permissions: {full: {args: [-m, "{model}"]}}"#, "when there is no model"),
+    ] {
+        let found = with(start).unwrap_err();
+        assert!(found.contains(says), "{start}: {found}");
+    }
+    for good in [
+        r#"args: [[--model, "{model}"], "--model={model}"]"#,
+        r#"args: [--json, ["{model}"]]"#,
+        r#"args: [{if: model, then: [--model, "{model}"]}]"#,
+        r#"args: [{if: session, then: [{if: model, then: [-r, "{session}", -m, "{model}"]}]}]"#,
+        r#"args: [--, "{model}"]"#,
+        r#"args: [--dir, "{cwd}", --x=y, "{model}", run, "{session}"]"#,
+    ] {
+        assert_eq!(with(good), Ok(()), "{good}");
+    }
+}
+
+#[test]
+fn m_025_statuses_paths_and_lists_that_say_nothing() {
+    for (start, says) in [
+        ("exit: {\"00\": complete, 0: complete}", "\"00\" is no usual way to write 0 (write 0)"),
+        ("exit: {256: complete}", "no exit status from 0 to 255"),
+        ("session: {id: [null]}", "found nothing"),
+        ("errors: []", "errors is empty"),
+        ("errors: [{text: x, cause: server, hint: \"\"}]", "hint: expected text"),
+    ] {
+        let found = with(start).unwrap_err();
+        assert!(found.contains(says), "{start}: {found}");
+    }
+}
+
+#[test]
+fn m_025_a_misspelt_key_is_one_mistake_and_an_empty_element_is_told_in_its_line() {
+    let text = "events:\n  - when: {t: x}\n    though: x\n  -\n  - when: {t: e}\n    usage: {inputs: x}\n  - {when: {t: y}, text: x, complete: end_turn}\nexit: {3: {mesage: x}}\n";
+    let found = Manifest::parse(Path::new("jot.yaml"), text).unwrap_err();
+    let all: Vec<_> = found.list().iter().map(ToString::to_string).collect();
+    assert_eq!(all.len(), 4, "{all:#?}");
+    assert!(all[0].contains("3:5: unknown key \"though\""), "{all:#?}");
+    assert!(all[1].contains("4:3: an event: expected"), "{all:#?}");
+    assert!(all[2].contains("6:13: unknown key \"inputs\""), "{all:#?}");
+    assert!(all[3].contains("8:12: unknown key \"mesage\""), "{all:#?}");
+}
+
+#[test]
+fn m_025_of_several_elements_another_may_have_it() {
+    let text = "events: [{when: {\"c.*\": stop}, text: \"c.*.x\", complete: end_turn}]\n";
+    Manifest::parse(Path::new("jot.yaml"), text).unwrap();
+}
+
+#[test]
+fn m_025_a_name_that_is_no_text_in_a_configuration_is_refused() {
+    for name in ["true", "false", "null", "yes", "no", "on", "off", "Off", "y", "n"] {
+        let found = Manifest::parse(Path::new(&format!("{name}.yaml")), SAY).unwrap_err();
+        let found = found.to_string();
+        assert!(found.contains("could not be chosen there (rename the file)"), "{found}");
+    }
+    assert!(Manifest::parse(Path::new("nope.yaml"), SAY).is_ok());
 }

@@ -1,7 +1,9 @@
 //! How a CLI is started: arguments, stdin, policies.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
 
 use mia_api::{Cause, ErrorCode, Image, PermissionPolicy, PluginError};
 use mia_manifest::{Manifest, ManifestAdapter};
@@ -67,7 +69,7 @@ fn m_025_added_arguments_stand_in_their_places_or_before_the_dashes() {
 fn m_025_stdin_is_text_or_a_line_of_json() {
     let stdin = |text: &str| String::from_utf8(start(text, |_| {}).unwrap().stdin).unwrap();
     assert_eq!(stdin(""), "-v\n\"{model}\"");
-    assert_eq!(stdin("stdin: \"# {model}\\n{prompt}\\n\""), "# opus\n-v\n\"{model}\"\n");
+    assert_eq!(stdin("stdin: \"# {cwd}\\n{prompt}\\n\""), "# /w\n-v\n\"{model}\"\n");
     let json = "stdin: {type: user, n: 1, yes: true, none: null, list: [\"{prompt}\", \"x{{}}\"], session: \"{session}\"}";
     assert_eq!(
         stdin(json),
@@ -116,6 +118,49 @@ fn m_011_what_can_be_no_argument_is_told_before_the_start() {
     let error = launch(odd).unwrap_err();
     assert!(error.message.contains("begins with a dash"), "{}", error.message);
     assert_eq!(launch("args: [\"--resume={session}\"]").unwrap().args, ["--resume=--evil"]);
+}
+
+#[test]
+fn m_025_an_empty_model_is_none() {
+    let text = "args: [\"--model={model}\", {if: model, then: [chosen], else: [usual]}]";
+    for model in ["", " "] {
+        let empty = |call: &mut Call<'_>| call.model = Some(model);
+        assert_eq!(args(text, empty), ["usual", "--extra"]);
+    }
+}
+
+#[test]
+fn m_010_a_folder_whose_name_is_no_text_is_refused_where_it_has_to_be_told() {
+    let folder = PathBuf::from(OsString::from_vec(b"/w/\xff".to_vec()));
+    let there = |text: &str| {
+        let manifest =
+            Manifest::parse(Path::new("jot.yaml"), &format!("{text}\n{EVENTS}")).unwrap();
+        ManifestAdapter::new(manifest).build_args(&Call::new("x", &folder))
+    };
+    for told in ["args: [\"--cwd={cwd}\"]", "stdin: {prompt: \"{prompt}\", in: \"{cwd}\"}"] {
+        let error = there(told).unwrap_err();
+        assert_eq!(error.code, ErrorCode::SpawnFailure);
+        assert_eq!(error.cause, Some(Cause::WorkingDirectory));
+        assert!(error.message.contains("is not UTF-8"), "{}", error.message);
+    }
+    assert!(there("args: [run]").is_ok(), "it is only started there");
+}
+
+#[test]
+fn m_017_what_is_wrong_with_a_session_in_an_argument_is_said_of_the_session() {
+    let text = "args: [\"--resume={session}\"]";
+    for (id, says) in
+        [("x".repeat(200_000), "the session has 200009 bytes"), ("a\0b".to_owned(), "zero byte")]
+    {
+        let session = SessionRecord { session_id: id, state: Value::Null };
+        let manifest =
+            Manifest::parse(Path::new("jot.yaml"), &format!("{text}\n{EVENTS}")).unwrap();
+        let mut call = Call::new("x", Path::new("/w"));
+        call.session = Some(&session);
+        let error = ManifestAdapter::new(manifest).build_args(&call).unwrap_err();
+        assert_eq!(error.code, ErrorCode::SessionError);
+        assert!(error.message.contains(says), "{}", error.message);
+    }
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub enum Ability {
     Questions,
     /// It can be kept from changing anything.
     ReadOnly,
+    /// Kept from changing anything, it also runs nothing that the folder brings along: hooks,
+    /// plugins, servers.
+    ForeignFolders,
     /// It can be allowed to change files, and nothing else, without being asked.
     Edit,
     /// It can be allowed to do anything without being asked.
@@ -46,12 +49,13 @@ pub enum Ability {
 
 impl Ability {
     /// All of them, in the order in which people are told.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Deltas,
         Self::Thoughts,
         Self::OpenTools,
         Self::Questions,
         Self::ReadOnly,
+        Self::ForeignFolders,
         Self::Edit,
         Self::Full,
         Self::Model,
@@ -76,6 +80,7 @@ impl Ability {
             Self::OpenTools => "tools show when they begin",
             Self::Questions => "asks before it acts",
             Self::ReadOnly => "`read-only`",
+            Self::ForeignFolders => "`read-only` in a foreign folder",
             Self::Edit => "`edit`",
             Self::Full => "`full`",
             Self::Model => "the model can be chosen",

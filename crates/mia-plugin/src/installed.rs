@@ -4,15 +4,15 @@
 //! agents/codex/current            → 0.171.0, switched in one step
 //! agents/codex/0.171.0/bin/codex  the program
 //! agents/codex/0.171.0/in-use     locked, shared, by everybody who runs it
-//! agents/codex/new-…              being installed, or left by a killed installation
+//! agents/codex/new-…              being installed or removed, or left by who was killed at that
 //! ```
 //!
 //! A version is never changed once `current` has named it. It is removed only by who holds its lock
 //! alone, so that an agent that runs keeps its files while a newer one is installed.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +20,13 @@ use std::sync::Arc;
 const CURRENT: &str = "current";
 /// The file whose lock says that a version runs.
 const IN_USE: &str = "in-use";
+/// What `current` is before it is in its place.
+const NEW_LINK: &str = "new-link";
+/// What the names of folders that are being installed or removed begin with.
+const NEW: &str = "new-";
+/// Linux's flag for an open that waits for nobody, the same on all processors that agents are made
+/// for.
+const O_NONBLOCK: i32 = 0o4000;
 /// How often a version that is removed at this very moment is looked for again.
 const TRIES: u32 = 5;
 
@@ -104,13 +111,49 @@ impl AgentFolder {
     /// # Errors
     /// What the system says. The old one is the one that is run then.
     pub fn switch_to(&self, version: &str) -> io::Result<()> {
-        let link = self.path.join("new-link");
-        match fs::remove_file(&link) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let link = self.path.join(NEW_LINK);
+        remove_link(&link)?;
+        // What is no link is not Mia's, and a rename would replace it.
+        if is_there_and_no_link(&self.link())? {
+            return Err(no_link(&self.link()));
         }
         std::os::unix::fs::symlink(version, &link)?;
         fs::rename(&link, self.link())
+    }
+
+    /// Removes `current`, and what a killed [`switch_to`](AgentFolder::switch_to) may have left:
+    /// no version is run from here on. What is no link stays.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn unlink(&self) -> io::Result<()> {
+        for link in [self.link(), self.path.join(NEW_LINK)] {
+            if !is_there_and_no_link(&link)? {
+                remove_link(&link)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something in here is one of Mia's links.
+    #[must_use]
+    pub fn is_link(name: &str) -> bool {
+        matches!(name, CURRENT | NEW_LINK)
+    }
+
+    /// A name for a folder in here that is not whole yet, or not any more.
+    #[must_use]
+    pub fn unfinished_name() -> String {
+        let since_1970 = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        format!("{NEW}{}-{since_1970}", std::process::id())
+    }
+
+    /// Whether a name is one of those.
+    #[must_use]
+    pub fn is_unfinished(name: &str) -> bool {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        let parts = name.strip_prefix(NEW).and_then(|numbers| numbers.split_once('-'));
+        parts.is_some_and(|(pid, time)| is_number(pid) && is_number(time))
     }
 
     /// Makes a folder one that can be held: to be called before `current` names it.
@@ -130,7 +173,7 @@ impl AgentFolder {
         if !fs::symlink_metadata(&path)?.is_dir() {
             return Ok(Some(Claim { path, _lock: None }));
         }
-        let lock = match File::open(path.join(IN_USE)) {
+        let lock = match open_lock(&path.join(IN_USE)) {
             Ok(file) => Some(file),
             // It never was a whole version.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -147,17 +190,64 @@ impl AgentFolder {
 }
 
 impl Claim {
-    /// Removes it.
+    /// What may be removed.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it. Killed meanwhile, what is left has the name of something unfinished.
     ///
     /// # Errors
     /// What the system says; a part may be gone then.
     pub fn remove(self) -> io::Result<()> {
         if fs::symlink_metadata(&self.path)?.is_dir() {
-            fs::remove_dir_all(&self.path)
+            let going = self.path.with_file_name(AgentFolder::unfinished_name());
+            fs::rename(&self.path, &going)?;
+            fs::remove_dir_all(going)
         } else {
             fs::remove_file(&self.path)
         }
     }
+}
+
+/// Opens a file that is locked. A FIFO or a device in its place must not be waited for, and a link
+/// leads to a file of somebody else's.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let refused = || {
+        let what = format!("{} is no regular file", path.display());
+        Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+    };
+    if !fs::symlink_metadata(path)?.is_file() {
+        return refused();
+    }
+    let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    // It may have been replaced meanwhile.
+    if file.metadata()?.is_file() { Ok(file) } else { refused() }
+}
+
+fn is_there_and_no_link(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(about) => Ok(!about.is_symlink()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a link that may be missing.
+fn remove_link(path: &Path) -> io::Result<()> {
+    if is_there_and_no_link(path)? {
+        return Err(no_link(path));
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn no_link(path: &Path) -> io::Error {
+    let what = format!("{} is not the link that Mia makes; move it away", path.display());
+    io::Error::new(io::ErrorKind::AlreadyExists, what)
 }
 
 /// What came of the wish to run a version.
@@ -168,7 +258,7 @@ enum Held {
 }
 
 fn hold(version: &Path) -> Held {
-    let Ok(file) = File::open(version.join(IN_USE)) else {
+    let Ok(file) = open_lock(&version.join(IN_USE)) else {
         return if version.exists() { Held::Unlockable } else { Held::BeingRemoved };
     };
     match file.try_lock_shared() {
@@ -248,5 +338,46 @@ mod tests {
             AgentFolder::claim(agent.path().join(left)).unwrap().unwrap().remove().unwrap();
         }
         assert_eq!(fs::read_dir(agent.path()).unwrap().count(), 0);
+        let name = AgentFolder::unfinished_name();
+        assert!(AgentFolder::is_unfinished(&name), "{name}");
+        for other in ["new-", "new-1", "new-1-", "new-ideas", "new-1-2-3", "old-1-2", "new-1-x"] {
+            assert!(!AgentFolder::is_unfinished(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn m_010_a_lock_that_is_no_file_is_not_waited_for() {
+        let (_root, agent) = with_versions(&["1.0.0", "2.0.0"]);
+        agent.switch_to("1.0.0").unwrap();
+        let [fifo, link] = ["1.0.0", "2.0.0"].map(|version| agent.path().join(version));
+        for version in [&fifo, &link] {
+            fs::remove_file(version.join(IN_USE)).unwrap();
+        }
+        let made = std::process::Command::new("mkfifo").arg(fifo.join(IN_USE)).status().unwrap();
+        assert!(made.success());
+        std::os::unix::fs::symlink("/etc/passwd", link.join(IN_USE)).unwrap();
+        let (program, hold) = agent.program("tool").unwrap();
+        assert!(program.starts_with(&fifo) && hold.is_none(), "it is run, without a lock");
+        for version in [fifo, link] {
+            let error = AgentFolder::claim(version).unwrap_err();
+            assert!(error.to_string().ends_with("/in-use is no regular file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn m_010_what_is_no_link_is_never_replaced_or_removed() {
+        for name in [CURRENT, NEW_LINK] {
+            let (_root, agent) = with_versions(&["1.0.0"]);
+            let file = agent.path().join(name);
+            fs::write(&file, "precious").unwrap();
+            let error = agent.switch_to("1.0.0").unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("is not the link"), "{error}");
+            agent.unlink().unwrap();
+            assert_eq!(fs::read_to_string(file).unwrap(), "precious");
+        }
+        let (_root, agent) = with_versions(&["1.0.0"]);
+        agent.switch_to("1.0.0").unwrap();
+        agent.unlink().unwrap();
+        assert!(agent.current().is_none() && agent.path().join("1.0.0").exists());
     }
 }

@@ -20,6 +20,7 @@ mod sessions;
 mod sink;
 mod slots;
 mod spawn;
+pub mod surrogate;
 
 pub use ability::{Ability, Lack};
 pub use callbacks::{DispatchCallbacks, dispatch_with_callbacks};

@@ -153,8 +153,9 @@ fn tool_call() -> BoxedStrategy<ToolCallInfo> {
 }
 
 fn error() -> BoxedStrategy<PluginError> {
-    let partial = (text(), of(usage()), of(text()))
-        .prop_map(|(content, usage, session_id)| Box::new(Partial { content, usage, cost_usd: None, session_id }));
+    let partial = (text(), of(usage()), of(text())).prop_map(|(content, usage, session_id)| {
+        Box::new(Partial { content, usage, cost_usd: None, session_id })
+    });
     (
         (prop::sample::select(ErrorCode::ALL.to_vec()), text(), text(), of(text())),
         (

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use mia_api::{
     Cause, ErrorCode, NoticeKind, PermissionPolicy, PermissionResolution, PluginError, ToolStatus,
 };
+use mia_plugin::surrogate::without_lone;
 use mia_plugin::{
     Call, CliAdapter, Exit, Interrupt, Launch, Login, LoginFile, Noise, Out, Package, Profile,
 };
@@ -14,7 +15,6 @@ use super::asking::Asked;
 use super::line::Line;
 use super::telling::Telling;
 use crate::stream_json::{respond, results, text_of};
-use crate::surrogate::without_lone;
 
 /// The adapter for Claude Code.
 #[derive(Debug, Clone, Default)]
@@ -138,6 +138,9 @@ impl CliAdapter for ClaudeCode {
             // allow-list of tools is; MCP servers of the user could write too.
             Some(PermissionPolicy::ReadOnly) => {
                 launch.arg("--tools=Read,Grep,Glob").arg("--strict-mcp-config");
+                // The folder's own settings may hold hooks, which are commands, and variables that
+                // send the key elsewhere. Its CLAUDE.md is then not read either.
+                launch.arg("--setting-sources=user");
             }
             Some(PermissionPolicy::Edit) => {
                 launch.arg("--permission-mode=acceptEdits");

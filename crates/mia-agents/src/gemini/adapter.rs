@@ -70,6 +70,11 @@ impl CliAdapter for Gemini {
             session_needs_cwd: true,
             own_rules: "it reads, and denies what would need a yes".to_owned(),
             lacks: vec![
+                Lack::new(
+                    Ability::ForeignFolders,
+                    "with folder trust switched off in the user's settings, hooks and servers of the \
+                     folder run even then; with it on, which is the default, such a folder is refused",
+                ),
                 Lack::new(Ability::Thoughts, "it does not print what the model thinks"),
                 Lack::new(
                     Ability::Questions,

@@ -2,6 +2,7 @@
 
 use mia_acp::from_update;
 use mia_api::{Cause, ErrorCode, EventBody, PermissionPolicy, PermissionResolution, PluginError};
+use mia_plugin::surrogate::without_lone;
 use mia_plugin::{
     Ability, Call, CliAdapter, Exit, Interrupt, Lack, Launch, Login, LoginFile, Noise, Out,
     Package, Profile,
@@ -15,7 +16,6 @@ use crate::acp_dialogue::{
     Message, Opening, Progress, Questions, Request, Tools, Turn, Update, answer, read, refuse,
     update,
 };
-use crate::surrogate::without_lone;
 
 /// The adapter for opencode.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,8 @@ pub struct OpenCode {
     pub(super) held: Vec<Request>,
     /// Where it works.
     pub(super) cwd: String,
+    /// True answers questions about edits of the project with yes.
+    pub(super) edits: bool,
     /// A line of it was understood.
     understood: bool,
     pub(super) telling: Telling,
@@ -146,7 +148,8 @@ impl CliAdapter for OpenCode {
             return Err(PluginError::new(ErrorCode::SpawnFailure, Self::NAME, message)
                 .with_cause(Cause::WorkingDirectory));
         };
-        let rules = Rules::of(call.permissions);
+        let rules = Rules::of(call.permissions, call.working_directory);
+        self.edits = call.permissions == Some(PermissionPolicy::Edit);
         self.questions.allow_all = call.permissions == Some(PermissionPolicy::Full);
         let mut opening = Opening {
             cwd: cwd.to_owned(),
@@ -159,10 +162,14 @@ impl CliAdapter for OpenCode {
         opening.prompt = prompt(call);
         // A prompt that begins with `/` and is no command of opencode's is swallowed without a word
         // to the model. It looks no further than the text's first character that is no blank.
-        if call.prompt.trim_start().starts_with('/') {
+        if let Some(command) = call.prompt.trim_start().strip_prefix('/') {
             let mut spare = vec![json!({"type": "text", "text": "\u{2060}"})];
             spare.extend(opening.prompt.iter().cloned());
-            self.spare_prompt = Some(spare);
+            if breaks_rules(command, call.permissions) {
+                opening.prompt = spare;
+            } else {
+                self.spare_prompt = Some(spare);
+            }
         }
         self.resumed = call.session.is_some();
         self.cwd = cwd.to_owned();
@@ -210,6 +217,7 @@ impl CliAdapter for OpenCode {
             Message::Answer { id, outcome } => match self.turn.answered(id, outcome, out) {
                 Progress::Going => {}
                 Progress::Opened(session) => {
+                    self.account.begin(out);
                     if let Some(model) = self.model.as_deref().or(model(&session)) {
                         out.model(model);
                     }
@@ -290,6 +298,17 @@ impl OpenCode {
                 _ => out.other(update),
             },
         }
+    }
+}
+
+/// Whether a command may be run by an agent that has not the rules of that policy: those of the
+/// user's own configuration name one or run commands themselves, and `/review` has a sub-agent.
+fn breaks_rules(command: &str, policy: Option<PermissionPolicy>) -> bool {
+    let name = command.split_whitespace().next().unwrap_or_default();
+    match policy {
+        Some(PermissionPolicy::ReadOnly) => !matches!(name, "init" | "compact"),
+        Some(PermissionPolicy::Edit) => name == "review",
+        Some(PermissionPolicy::Full) | None => false,
     }
 }
 

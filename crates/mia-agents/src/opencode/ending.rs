@@ -32,6 +32,12 @@ impl Account {
         Self { before, ..Self::default() }
     }
 
+    /// The session is known. What it costs is not, until it is told at the end of the turn: a turn
+    /// that ends before must not be counted in the next one.
+    pub(super) fn begin(&self, out: &mut Out) {
+        out.session_state(json!({}));
+    }
+
     /// A tool was called.
     pub(super) fn called(&mut self, tool: &str) {
         self.several_requests = true;

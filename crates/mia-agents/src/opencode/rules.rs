@@ -5,6 +5,7 @@
 //! a project's `opencode.json` is merged into an agent of the same name.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use mia_api::PermissionPolicy;
 use serde_json::{Value, json};
@@ -19,7 +20,8 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(policy: Option<PermissionPolicy>) -> Self {
+    /// For that policy in that folder.
+    pub(super) fn of(policy: Option<PermissionPolicy>, cwd: &Path) -> Self {
         let mut rules = Self::default();
         // Else a refusal ends the turn, in the middle and without a word.
         let mut config = json!({"experimental": {"continue_loop_on_deny": true}});
@@ -41,12 +43,43 @@ impl Rules {
             let rules_of_it = json!({"mode": "primary", "permission": permission});
             set(&mut config, "agent", json!({ agent.as_str(): rules_of_it }));
             rules.agent = Some(agent);
+            rules.leave_the_project_out(&mut config, cwd);
         }
         // A caller's own variable wins over this one. Then the agent is not known, and no turn
         // begins.
         rules.env.push(("OPENCODE_CONFIG_CONTENT".into(), config.to_string().into()));
         rules
     }
+
+    /// What lies in the folder configures nothing: its plugins, tools, servers and the commands in
+    /// its templates run with no rule asked, a hook of a plugin changes the rules, and a provider's
+    /// address gets the user's key.
+    fn leave_the_project_out(&mut self, config: &mut Value, cwd: &Path) {
+        // Neither `opencode.json` nor `.opencode`, of the folder or above it; nor are packages
+        // written into that.
+        self.env.push(("OPENCODE_DISABLE_PROJECT_CONFIG".into(), "true".into()));
+        // Skills of the project's `.claude` and `.agents`, each of which is a command as well.
+        self.env.push(("OPENCODE_DISABLE_EXTERNAL_SKILLS".into(), "true".into()));
+        // Programs of the project's own `node_modules`, where the user has these switched on.
+        set(config, "formatter", false.into());
+        set(config, "lsp", false.into());
+        // With its configuration the project's instructions are left out too, which are only read.
+        set(config, "instructions", instructions(cwd).into());
+    }
+}
+
+/// The instructions that opencode would read by itself: of the first of these names that there are
+/// any, from the folder up to where its repository begins.
+fn instructions(cwd: &Path) -> Vec<String> {
+    let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
+    let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&cwd);
+    let folders = || cwd.ancestors().take_while(|folder| folder.starts_with(top));
+    ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"]
+        .iter()
+        .map(|name| folders().map(move |folder| folder.join(name)).filter(|path| path.is_file()))
+        .map(|found| found.filter_map(|path| Some(path.to_str()?.to_owned())).collect::<Vec<_>>())
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
 }
 
 /// Sub-agents, whose questions reach nobody, may not do what asks by opencode's own rules. Where it
@@ -74,11 +107,12 @@ fn read_only() -> Value {
     })
 }
 
-/// Files in the folder may be changed; else it asks. No sub-agents: they have rules of their own.
+/// It asks for all that changes anything, and files in the folder may be changed: its own rule
+/// for them goes by the path and not by where links lead, so `inside` answers for it. No sub-agents:
+/// they have rules of their own.
 fn edit() -> Value {
     json!({
         "*": "ask",
-        "edit": "allow",
         "glob": "allow",
         "grep": "allow",
         "list": "allow",
@@ -105,6 +139,10 @@ fn set(object: &mut Value, name: &str, value: Value) {
 mod tests {
     use super::*;
 
+    fn of(policy: PermissionPolicy) -> Rules {
+        Rules::of(Some(policy), Path::new("/w"))
+    }
+
     fn config(rules: &Rules) -> Value {
         let (_, config) = rules.env.last().unwrap();
         serde_json::from_str(config.to_str().unwrap()).unwrap()
@@ -113,7 +151,7 @@ mod tests {
     #[test]
     fn m_026_the_agent_of_a_policy_can_not_be_named_beforehand() {
         for policy in [PermissionPolicy::ReadOnly, PermissionPolicy::Edit] {
-            let (one, other) = (Rules::of(Some(policy)), Rules::of(Some(policy)));
+            let (one, other) = (of(policy), of(policy));
             assert_ne!(one.agent, other.agent);
             let agent = config(&one)["agent"][one.agent.unwrap()].take();
             assert_eq!(agent["permission"]["task"].as_str().unwrap_or("deny"), "deny");
@@ -123,10 +161,36 @@ mod tests {
     #[test]
     fn m_026_the_rule_for_everything_comes_first_for_the_last_match_counts() {
         for policy in [PermissionPolicy::ReadOnly, PermissionPolicy::Edit] {
-            let rules = Rules::of(Some(policy));
+            let rules = of(policy);
             let text = config(&rules)["agent"][rules.agent.unwrap()]["permission"].to_string();
             assert!(text.starts_with(r#"{"*":"#), "{text}");
             assert!(text.contains(r#""read":{"*":"allow","*.env":"ask""#), "{text}");
+        }
+    }
+
+    #[test]
+    fn m_026_a_folder_configures_nothing_where_its_policy_is_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let work = root.join("repository/a");
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir(root.join("repository/.git")).unwrap();
+        for file in ["AGENTS.md", "repository/AGENTS.md", "repository/a/CLAUDE.md"] {
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        let names = |rules: &Rules| -> Vec<String> {
+            rules.env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect()
+        };
+        let without = "OPENCODE_DISABLE_PROJECT_CONFIG".to_owned();
+        for policy in [PermissionPolicy::ReadOnly, PermissionPolicy::Edit] {
+            let rules = Rules::of(Some(policy), &work);
+            assert!(names(&rules).contains(&without), "{rules:?}");
+            let config = config(&rules);
+            assert_eq!(config["instructions"], json!([root.join("repository/AGENTS.md")]));
+            assert_eq!((&config["lsp"], &config["formatter"]), (&json!(false), &json!(false)));
+        }
+        for policy in [None, Some(PermissionPolicy::Full)] {
+            assert!(!names(&Rules::of(policy, &work)).contains(&without));
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The tools of opencode: calls, plans, files, questions.
 
+use std::path::Path;
+
 use mia_api::{Location, NoticeKind, OptionKind, PlanEntry, ToolKind, ToolStatus};
 use mia_plugin::Out;
 use serde_json::{Map, Value};
 
 use super::adapter::OpenCode;
-use crate::acp_dialogue::{Request, Told, question, title};
+use crate::acp_dialogue::{Request, Told, is_edit, question, title};
 
 /// How many questions may wait for the input of their calls.
 const HELD: usize = 1000;
@@ -67,6 +69,10 @@ impl OpenCode {
         }
         let name = self.tools.name(request.call_id()).unwrap_or_default();
         let input = self.tools.input(request.call_id());
+        if self.edits && is_answered(&request.call, name, Path::new(&self.cwd)) {
+            request.send(OptionKind::AllowOnce, out);
+            return;
+        }
         let asked = Asked::of(&request.call, name, input, &self.cwd);
         self.questions.ask(request, asked.title, asked.likeness, out);
     }
@@ -116,6 +122,36 @@ impl Asked {
             || format!("{tool} {} {}", without_purpose(tool, said), without_purpose(tool, input));
         let edits = EDITING.contains(&tool) || said.get("diff").is_some();
         Self { title: question(tool, &subject), likeness: (!edits).then(likeness) }
+    }
+}
+
+/// Whether a question of a tool that changes files needs no asking: where all of them are the
+/// project's. opencode resolves their paths itself, so what it says counts and not the model's
+/// words. Before an edit outside it asks for the folder as well; the question about the edit itself
+/// comes after that in any case, and names the file.
+fn is_answered(call: &Value, tool: &str, cwd: &Path) -> bool {
+    if !EDITING.contains(&tool) {
+        return false;
+    }
+    let Some(said) = call.get("rawInput") else { return false };
+    let is_text = |name: &str| said.get(name).is_some_and(Value::is_string);
+    if !is_text("diff") {
+        return is_text("parentDir");
+    }
+    let is_ours = |path: &Value| {
+        let path = path.as_str().map(Path::new);
+        path.is_some_and(|path| path.is_absolute() && is_edit(path, cwd))
+    };
+    match said.get("files") {
+        Some(Value::Array(files)) => {
+            !files.is_empty()
+                && files.iter().all(|file| {
+                    file.get("filePath").is_some_and(is_ours)
+                        && file.get("movePath").is_none_or(is_ours)
+                })
+        }
+        Some(_) => false,
+        None => said.get("filepath").is_some_and(is_ours),
     }
 }
 

@@ -1,10 +1,12 @@
 //! How Qwen Code is started, and which of its lines is whose.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use mia_api::{
     Cause, ErrorCode, NoticeKind, PermissionPolicy, PermissionResolution, PluginError, ToolStatus,
 };
+use mia_plugin::surrogate::without_lone;
 use mia_plugin::{
     Ability, Call, CliAdapter, Exit, Interrupt, Lack, Launch, Login, LoginFile, Noise, Out,
     Package, Profile,
@@ -13,10 +15,10 @@ use serde_json::json;
 
 use super::asking::Asked;
 use super::line::{Line, Tokens};
+use super::project::obeyed;
 use super::telling::Telling;
 use super::tool::READING;
 use crate::stream_json::results;
-use crate::surrogate::without_lone;
 
 /// The longest that qwen waits for an answer, in ms; asked for more it waits for a minute.
 const PATIENCE: u64 = 600_000;
@@ -42,6 +44,10 @@ pub struct Qwen {
     pub(super) allow_all: bool,
     /// True answers every question but those about reading with no.
     pub(super) only_reading: bool,
+    /// Where files may be changed unasked.
+    pub(super) edits_in: Option<PathBuf>,
+    /// It has answered, so it takes requests.
+    listens: bool,
     /// The session that was to be resumed.
     resumed: Option<String>,
     /// What the session had used before this turn.
@@ -150,6 +156,17 @@ impl CliAdapter for Qwen {
             // It would wait for ever for one that is not.
             return Err(refused("qwen does not answer an empty prompt").with_hint("say something"));
         }
+        if matches!(call.permissions, Some(PermissionPolicy::ReadOnly | PermissionPolicy::Edit))
+            && let Some(path) = obeyed(call.working_directory, call.home)
+        {
+            let message = format!(
+                "this folder brings settings along that qwen would obey, whatever the permissions: {}",
+                path.display()
+            );
+            return Err(refused(&message).with_hint(
+                "look at them; then choose no --permissions, or full, or another --plugin",
+            ));
+        }
         let mut launch = Launch::new([
             "--input-format=stream-json",
             "--output-format=stream-json",
@@ -183,9 +200,11 @@ impl CliAdapter for Qwen {
                     launch.arg(format!("--exclude-tools={tool}"));
                 }
             }
-            // Files outside of the working directory too.
+            // The mode `auto-edit` writes outside of the working directory too. So it asks, and
+            // gets a yes for what lies inside: see `asking`.
             Some(PermissionPolicy::Edit) => {
-                launch.arg("--approval-mode=auto-edit");
+                self.edits_in = Some(call.working_directory.to_owned());
+                launch.arg("--approval-mode=default");
             }
             Some(PermissionPolicy::Full) => {
                 self.allow_all = true;
@@ -206,7 +225,13 @@ impl CliAdapter for Qwen {
         let initialize = json!({"subtype": "initialize", "timeout": {"canUseTool": PATIENCE}});
         let initialize =
             json!({"type": "control_request", "request_id": "mia-start", "request": initialize});
-        let content = json!([{"type": "text", "text": call.prompt}]);
+        let mut prompt = call.prompt.to_owned();
+        // Its own commands ask nobody: `/init` writes a file, others write settings. With something
+        // before the slash it is a prompt like any other.
+        if self.only_reading && is_command(&prompt) {
+            prompt.insert(0, '\u{2060}');
+        }
+        let content = json!([{"type": "text", "text": prompt}]);
         let message = json!({
             "type": "user",
             "session_id": "",
@@ -244,7 +269,8 @@ impl CliAdapter for Qwen {
             "result" => self.result(&line, out),
             "system" => self.system(&line, out),
             "control_request" => self.control_request(&line, out)?,
-            "control_response" | "control_cancel_request" => {}
+            "control_response" => self.listens = true,
+            "control_cancel_request" => {}
             unknown => return Err(Noise::UnknownType(unknown.to_owned())),
         }
         self.understood = true;
@@ -256,6 +282,10 @@ impl CliAdapter for Qwen {
     }
 
     fn interrupt(&mut self, out: &mut Out) -> Interrupt {
+        // While it starts, it reads nothing, and has done nothing that could be lost.
+        if !self.listens {
+            return Interrupt::None;
+        }
         // Also ends the tool that runs, and tells what was used; after SIGTERM nothing does.
         out.write_json_line(&json!({
             "type": "control_request",
@@ -290,6 +320,14 @@ impl CliAdapter for Qwen {
     }
 }
 
+/// Whether qwen takes a prompt for a command of its own that may change anything; those that are
+/// about the conversation alone do not.
+fn is_command(prompt: &str) -> bool {
+    let name = prompt.trim_start().strip_prefix('/').map(|rest| rest.split_whitespace().next());
+    let harmless = ["clear", "reset", "new", "compress", "summarize"];
+    name.is_some_and(|name| name.is_none_or(|name| !harmless.contains(&name)))
+}
+
 impl Qwen {
     fn system(&mut self, line: &Line<'_>, out: &mut Out) {
         let data = line.data.0.as_ref();
@@ -297,6 +335,9 @@ impl Qwen {
             (Some("init"), _) => {
                 if let Some(id) = &line.session_id.0 {
                     out.session(&id.0);
+                    // What it has used is not known before the last word: a turn that ends without
+                    // one must not be counted in the next.
+                    out.session_state(json!({}));
                     if self.resumed.as_ref().is_some_and(|resumed| *resumed != id.0) {
                         out.stale_session("it began another session");
                     }

@@ -1,5 +1,7 @@
 //! The questions of Qwen Code.
 
+use std::path::Path;
+
 use mia_api::{OptionKind, PermissionRequest, PermissionResolution, ToolKind};
 use mia_plugin::{Noise, Out};
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 use super::adapter::{CALLS, Qwen};
 use super::line::Line;
 use super::tool::{READING, kind};
+use crate::acp_dialogue::is_edit;
 use crate::stream_json::{ControlRequest, option, question, respond, title};
 
 /// What qwen is told when the answer is no.
@@ -17,6 +20,21 @@ pub(super) struct Asked {
     call: String,
     tool: String,
     input: Value,
+}
+
+impl Asked {
+    /// Whether it is an edit of the project in that folder.
+    fn is_edit(&self, cwd: &Path) -> bool {
+        let name = match self.tool.as_str() {
+            "edit" | "write_file" => "file_path",
+            "notebook_edit" => "notebook_path",
+            _ => return false,
+        };
+        let path = self.input.get(name).and_then(Value::as_str).unwrap_or_default();
+        // qwen takes away blanks around a path and what escapes a character of it.
+        let plain = path.starts_with('/') && path.trim() == path && !path.contains('\\');
+        plain && is_edit(Path::new(path), cwd)
+    }
 }
 
 impl Qwen {
@@ -47,6 +65,10 @@ impl Qwen {
         };
         // A folder that the user's settings do not trust asks in every mode.
         if self.allow_all || self.always.contains(&same(&asked.tool, &asked.input)) {
+            allow(&id.0, &asked, out);
+            return Ok(());
+        }
+        if self.edits_in.as_deref().is_some_and(|cwd| asked.is_edit(cwd)) {
             allow(&id.0, &asked, out);
             return Ok(());
         }

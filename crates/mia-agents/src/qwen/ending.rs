@@ -57,6 +57,10 @@ impl Qwen {
     /// it is what the messages of the main agent told.
     fn usage(&self, session: Tokens, out: &mut Out) {
         if session.is_zero() {
+            // Nothing was asked of the model, so the session has what it had.
+            if let Some(before) = self.before.filter(|before| !before.is_zero()) {
+                out.session_state(before.state());
+            }
             return;
         }
         let turn = match self.before {
@@ -64,11 +68,7 @@ impl Qwen {
             None => None,
         };
         let turn = turn.unwrap_or(self.telling.tokens);
-        out.session_state(json!({
-            "input": session.input,
-            "output": session.output,
-            "cached": session.cached,
-        }));
+        out.session_state(session.state());
         if !turn.is_zero() {
             let cached = turn.cached.unwrap_or(0);
             out.usage(Usage {
@@ -86,6 +86,10 @@ impl Tokens {
     pub(super) fn remembered(state: &Value) -> Option<Self> {
         let number = |key: &str| state.get(key).and_then(Value::as_u64);
         Some(Self { input: number("input")?, output: number("output")?, cached: number("cached") })
+    }
+
+    fn state(self) -> Value {
+        json!({"input": self.input, "output": self.output, "cached": self.cached})
     }
 
     fn is_zero(self) -> bool {

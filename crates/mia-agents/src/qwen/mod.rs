@@ -15,12 +15,14 @@
 //! | `tool` | its tools |
 //! | `asking` | its questions |
 //! | `ending` | its last word: answer or failure, and tokens |
+//! | `project` | what a folder brings along that it would obey |
 //! | `line` | the lines as they are printed |
 
 mod adapter;
 mod asking;
 mod ending;
 mod line;
+mod project;
 mod telling;
 mod tool;
 

@@ -32,6 +32,7 @@ macro_rules! cases {
             "tokens of a turn with a tool" [TurnUsage] usage::m_006_tokens_are_of_all_requests_of_the_turn;
             "cost of each dispatch, over three turns" [Cost] usage::m_006_the_cost_is_of_the_dispatch;
             "`read-only` changes nothing, and what was denied is told" [ReadOnly] permissions::m_026_read_only_changes_nothing;
+            "`read-only` runs nothing that a foreign folder brings along" [ForeignFolders] permissions::m_026_read_only_runs_nothing_of_a_foreign_folder;
             "`edit` changes files unasked" [Edit] permissions::m_026_edit_changes_files_unasked;
             "`full` does anything unasked" [Full] permissions::m_026_full_does_anything_unasked;
             "a question is asked, and its answer obeyed" [Questions] permissions::m_026_a_question_is_asked_and_its_answer_obeyed;

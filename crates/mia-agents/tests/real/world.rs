@@ -32,6 +32,8 @@ pub(crate) trait Real: CliAdapter + Default + std::fmt::Debug {
     const VERSION: &'static str;
     /// A model that it takes besides its default one.
     const OTHER_MODEL: &'static str;
+    /// What a folder may hold so that the agent runs `touch sprung` by itself.
+    const TRAP: &'static [(&'static str, &'static str)];
     /// The oddest name of a folder that its tools work in.
     const ODD_FOLDER: &'static str = "a b ü 漢 'q\"";
     /// What makes it ask before it runs `dd if=/dev/null of=made.txt`.
@@ -42,12 +44,20 @@ impl Real for ClaudeCode {
     const AGENT: RealAgent = RealAgent::ClaudeCode;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "claude-chosen";
+    const TRAP: &'static [(&'static str, &'static str)] = &[(
+        ".claude/settings.json",
+        r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch sprung"}]}]}}"#,
+    )];
 }
 
 impl Real for Codex {
     const AGENT: RealAgent = RealAgent::Codex;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "gpt-5.6-terra";
+    const TRAP: &'static [(&'static str, &'static str)] = &[(
+        ".codex/config.toml",
+        "notify = [\"touch\", \"sprung\"]\n[mcp_servers.trap]\ncommand = \"touch\"\nargs = [\"sprung\"]\n",
+    )];
     // It runs any command in a sandbox, and asks where the model wants one to run outside. What the
     // sandbox stops it asks for too, but only if the command ends at once.
     const ASKS: &'static str = r#"TOOL bash {"cmd":"dd if=/dev/null of=made.txt","sandbox_permissions":"require_escalated","justification":"It is needed"}"#;
@@ -57,6 +67,10 @@ impl Real for Gemini {
     const AGENT: RealAgent = RealAgent::Gemini;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "gemini-2.5-pro";
+    const TRAP: &'static [(&'static str, &'static str)] = &[(
+        ".gemini/settings.json",
+        r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch sprung"}]}]}}"#,
+    )];
     // Its tools refuse paths with a double quote in them.
     const ODD_FOLDER: &'static str = "a b ü 漢 'q";
 }
@@ -65,12 +79,23 @@ impl Real for OpenCode {
     const AGENT: RealAgent = RealAgent::OpenCode;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "fake/chosen-model";
+    const TRAP: &'static [(&'static str, &'static str)] = &[
+        ("opencode.json", r#"{"plugin":["./trap.js"]}"#),
+        (
+            "trap.js",
+            "import { writeFileSync } from 'fs'\nwriteFileSync('sprung', '')\nexport const Trap = async () => ({})\n",
+        ),
+    ];
 }
 
 impl Real for Qwen {
     const AGENT: RealAgent = RealAgent::Qwen;
     const VERSION: &'static str = Self::VERSION;
     const OTHER_MODEL: &'static str = "qwen-chosen";
+    const TRAP: &'static [(&'static str, &'static str)] = &[(
+        ".qwen/settings.json",
+        r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch sprung"}]}]}}"#,
+    )];
 }
 
 /// A plugin, its model and its home.

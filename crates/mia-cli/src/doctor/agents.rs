@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mia_core::{NoPlugin, Plugins};
-use mia_plugin::{Environment, Lack, Probe, SignIn};
+use mia_plugin::{AgentFolder, Environment, Lack, Probe, SignIn};
 use serde::Serialize;
 
 use super::check::{Check, Group};
+use crate::client::probe_all;
 
 const GROUP: Group = Group::Agents;
 
@@ -34,6 +35,7 @@ pub(super) async fn checks(
     program: &str,
     plugins: Plugins,
     environment: &Environment,
+    installed: Option<&Path>,
     configured: bool,
 ) -> (Vec<Check>, Vec<PluginHealth>) {
     let plugins = Arc::new(plugins);
@@ -46,23 +48,10 @@ pub(super) async fn checks(
         let message = "looked at with the defaults, for the configuration can't be read";
         checks.push(Check::info(GROUP, "plugins", message));
     }
-    let names: Vec<String> = plugins.registry().names().map(str::to_owned).collect();
-    let probes = names.into_iter().map(|name| {
-        let plugins = Arc::clone(&plugins);
-        let task = {
-            let name = name.clone();
-            tokio::spawn(async move { plugins.probe(&name).await })
-        };
-        (name, task)
-    });
     let mut health = Vec::new();
-    for (name, probe) in probes.collect::<Vec<_>>() {
-        let probe = match probe.await {
-            Ok(Ok(probe)) => probe,
-            Ok(Err(error)) => Probe { problem: Some(error.to_string()), ..Probe::default() },
-            Err(_) => Probe { problem: Some("it panicked".to_owned()), ..Probe::default() },
-        };
-        let one = look(&plugins, name, probe, active.as_deref(), environment);
+    for (name, probe) in probe_all(&plugins).await {
+        let active = active.as_deref() == Some(&name);
+        let one = look(&plugins, name, probe, active, environment, installed);
         checks.extend(judged(&one));
         health.push(one);
     }
@@ -87,22 +76,33 @@ fn look(
     plugins: &Plugins,
     name: String,
     probe: Probe,
-    active: Option<&str>,
+    active: bool,
     environment: &Environment,
+    installed: Option<&Path>,
 ) -> PluginHealth {
     let enabled = plugins.is_enabled(&name);
     let plugin = plugins.registry().get(&name).ok();
     // Of one that is not installed nobody wants to know more.
     let there = plugin.filter(|_| enabled && probe.binary.is_some());
+    let mut login = there.and_then(|plugin| plugin.sign_in(environment));
+    if let (Some(login), Some(agents), Some(binary)) = (&mut login, installed, &probe.binary)
+        && probe.found_by == Some("installed by mia")
+        && let Some(program) = binary.file_name()
+    {
+        // What Mia installed is not on the PATH of who is told to run it.
+        let path = AgentFolder::new(agents, &name).link().join("bin").join(program);
+        let (program, path) = (Path::new(program).display(), path.display());
+        login.hint.push_str(&format!("; {program} is not on the PATH, but {path}"));
+    }
     PluginHealth {
         enabled,
-        active: active == Some(&name),
+        active,
         binary: probe.binary.map(|path| path.display().to_string()),
         found_by: probe.found_by,
         version: probe.version,
         problem: probe.problem,
         hint: probe.hint,
-        login: there.and_then(|plugin| plugin.sign_in(environment)),
+        login,
         withheld: there.map(|plugin| plugin.withheld(environment)).unwrap_or_default(),
         lacks: plugin.map(|plugin| plugin.lacks()).unwrap_or_default(),
         name,

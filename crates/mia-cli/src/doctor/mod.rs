@@ -76,10 +76,11 @@ async fn examine(program: &Program) -> Report {
         },
     ));
     let plugins = Plugins::initialize(registry, config, services).await;
+    let installed = paths.as_ref().map(|paths| paths.agents_dir.as_path());
     let (database, tools, (agents, plugins)) = tokio::join!(
         database::check(paths.as_ref().map(|paths| paths.database.as_path())),
         tools::checks(&supervisor, &environment),
-        agents::checks(program.name, plugins, &environment, known),
+        agents::checks(program.name, plugins, &environment, installed, known),
     );
     supervisor.shutdown().await;
     checks.extend(database);

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::agents::PluginHealth;
 use super::check::{Check, Group, Status};
-use crate::terminal::{Look, Terminal, clean_lines, columns, width};
+use crate::table::wrapped;
+use crate::terminal::{Look, Terminal, clean_lines, columns};
 
 /// How far a line's text is from the left.
 const INDENT: usize = 11;
@@ -101,49 +102,5 @@ impl Report {
             }
             None => text,
         }
-    }
-}
-
-/// Text whose lines fit, cut between words; all but the first are indented.
-fn wrapped(text: &str, indent: usize, room: usize) -> String {
-    let mut out = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let mut used = indent;
-        if number > 0 {
-            out.push_str(&" ".repeat(indent));
-        }
-        // The snippets of a configuration's mistakes are laid out already.
-        let laid_out = line.starts_with(' ');
-        for (place, word) in line.split(' ').enumerate() {
-            let length = width(word);
-            if place > 0 {
-                if !laid_out && used + 1 + length > room {
-                    out.push('\n');
-                    out.push_str(&" ".repeat(indent));
-                    used = indent;
-                } else {
-                    out.push(' ');
-                    used += 1;
-                }
-            }
-            out.push_str(word);
-            used += length;
-        }
-        out.push('\n');
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    #[test]
-    fn m_071_lines_are_cut_between_words() {
-        assert_eq!(wrapped("one two three", 2, 9), "one two\n  three\n");
-        assert_eq!(wrapped("one\ntwo", 2, 9), "one\n  two\n");
-        assert_eq!(wrapped("much-too-long a", 2, 9), "much-too-long\n  a\n");
-        assert_eq!(wrapped("a b", 2, usize::MAX), "a b\n");
     }
 }

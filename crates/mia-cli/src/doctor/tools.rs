@@ -47,8 +47,12 @@ async fn itself(supervisor: &Supervisor) -> Check {
 
 async fn git(supervisor: &Supervisor, environment: &Environment) -> Check {
     let name = "git";
-    let missing = |what: String| {
-        Check::warning(GROUP, name, what, "install git: agents are told nothing of it otherwise")
+    let untold = "agents are told nothing of it otherwise";
+    let missing =
+        |what: String| Check::warning(GROUP, name, what, format!("install git: {untold}"));
+    let broken = |what: String, shown: &str| {
+        let hint = format!("see what `{shown} --version` does, or put another first: {untold}");
+        Check::warning(GROUP, name, what, hint)
     };
     let Some(program) = on_path(environment, "git") else {
         return missing("it is not on the PATH".to_owned());
@@ -67,11 +71,14 @@ async fn git(supervisor: &Supervisor, environment: &Environment) -> Check {
             let version = line.strip_prefix("git version ").unwrap_or(line);
             Check::ok(GROUP, name, format!("{version} ({shown})"))
         }
-        Ok(said) => missing(match said.exit {
-            Some(exit) => format!("{shown} --version ended with {exit}"),
-            None => format!("{shown} did not tell its version in 5 s"),
-        }),
-        Err(error) => missing(format!("can't {error}")),
+        Ok(said) => {
+            let what = match said.exit {
+                Some(exit) => format!("{shown} --version ended with {exit}"),
+                None => format!("{shown} did not tell its version in 5 s"),
+            };
+            broken(what, &shown)
+        }
+        Err(error) => broken(format!("can't {error}"), &shown),
     }
 }
 

@@ -66,11 +66,15 @@ impl Plan<'_> {
         let own_node = self.own_node(progress).await;
         let site =
             self.begin(own_node.is_some()).map_err(|error| self.cant("be written", &error))?;
-        let fetch = npm.install(self.supervisor, &site.path, self.limit);
+        let fetch = npm.install(self.supervisor, &site.path, name, self.limit);
         progress.during(&format!("npm installs {asked}"), fetch).await?;
 
         let told = installed_version(&site.path, name).ok_or_else(|| {
             Failure::environment(format!("npm said that all is well, and did not install {asked}"))
+                .with_help(
+                    "npm's own settings may keep it from that, such as dry-run or \
+                     package-lock-only; `npm config list` shows them",
+                )
         })?;
         let node = own_node.and_then(|_| installed_version(&site.path, &node::package()));
         progress
@@ -96,8 +100,7 @@ impl Plan<'_> {
 
     /// The folder, with what npm is asked for.
     fn begin(&self, own_node: bool) -> io::Result<Site> {
-        let since_1970 = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-        let path = self.agent.path().join(format!("new-{}-{since_1970}", std::process::id()));
+        let path = self.agent.path().join(AgentFolder::unfinished_name());
         fs::create_dir(&path)?;
         let site = Site { path, finished: false };
         let mut wanted = json!({ &self.package.name: self.version });
@@ -169,7 +172,7 @@ impl Built {
         let version = &self.record.version;
         let mut names = std::iter::once(version.clone())
             .chain((2_u32..).map(|count| format!("{version}_{count}")));
-        let name = names.find(|name| !agent.path().join(name).exists());
+        let name = names.find(|name| fs::symlink_metadata(agent.path().join(name)).is_err());
         let name = name.unwrap_or_else(|| version.clone());
         let folder = agent.path().join(&name);
         fs::rename(&self.site.path, &folder).map_err(failed)?;

@@ -1,12 +1,13 @@
 //! One installation of an agent at a time.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
 use mia_plugin::AgentFolder;
+use rustix::fs::{Mode, OFlags};
 
 use super::progress::Progress;
 use crate::failure::Failure;
@@ -28,6 +29,7 @@ impl Lock {
         name: &str,
         progress: &mut Progress,
     ) -> Result<Self, Failure> {
+        refuse_link(agent)?;
         let failed = |error: io::Error| {
             let folder = agent.path().display();
             Failure::environment(format!("can't use the folder {folder}: {error}"))
@@ -48,16 +50,36 @@ impl Lock {
     }
 }
 
+/// What is in a folder that somebody has linked here is not Mia's to change or remove.
+///
+/// # Errors
+/// When an agent's folder is such a link.
+pub(super) fn refuse_link(agent: &AgentFolder) -> Result<(), Failure> {
+    if !agent.path().is_symlink() {
+        return Ok(());
+    }
+    let folder = agent.path().display();
+    Err(Failure::environment(format!(
+        "{folder} is a symbolic link, and Mia makes its own folder there"
+    ))
+    .with_help("remove the link, or move it away; what it leads to stays as it is"))
+}
+
 fn try_take(folder: &Path) -> io::Result<Option<Lock>> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let path = folder.join(FILE);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-    let file = match file {
-        Ok(file) => file,
+    // Somebody may have put a FIFO there, which must not be waited for, or a link.
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = rustix::fs::open(&path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+    let file = match file.map_err(io::Error::from) {
+        Ok(file) => File::from(file),
         // Another one has just removed the folder.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(error) => return Err(io::Error::new(error.kind(), format!("{FILE}: {error}"))),
     };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other(format!("{FILE} in it is no regular file; move it away")));
+    }
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),

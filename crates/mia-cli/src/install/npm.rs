@@ -58,11 +58,12 @@ impl Npm {
         Ok(Self { program, env: environment.without_secrets(&wanted) })
     }
 
-    /// Installs what the `package.json` of a folder asks for.
+    /// Installs what the `package.json` of a folder asks for: that package, above all.
     pub(super) async fn install(
         &self,
         supervisor: &Supervisor,
         folder: &Path,
+        package: &str,
         limit: Duration,
     ) -> Result<(), Failure> {
         let run = Run {
@@ -75,7 +76,7 @@ impl Npm {
         let said = programs::run(supervisor, run).await.map_err(|error| {
             Failure::environment(format!("npm can't be started: can't {error}"))
         })?;
-        if said.ok() { Ok(()) } else { Err(failure(&said, limit)) }
+        if said.ok() { Ok(()) } else { Err(failure(&said, package, limit)) }
     }
 }
 
@@ -102,7 +103,7 @@ fn named_in_settings(environment: &Environment) -> Vec<String> {
 }
 
 /// What went wrong, npm's own last lines, and what to do.
-fn failure(said: &Said, limit: Duration) -> Failure {
+fn failure(said: &Said, package: &str, limit: Duration) -> Failure {
     let lines: Vec<&str> = said
         .stderr
         .lines()
@@ -114,8 +115,8 @@ fn failure(said: &Said, limit: Duration) -> Failure {
         Some("ENOSPC" | "EDQUOT") => ("no space is left on the disk", "free some, and try again"),
         Some("ETARGET") => {
             let failure = Failure::usage("npm knows no such version of the package");
-            return failure
-                .with_help(with_lines(&lines, "`npm view` and its name lists the versions"));
+            let help = format!("`npm view {package} versions` lists them");
+            return failure.with_help(with_lines(&lines, &help));
         }
         Some("E404") => ("the registry has no such package or version", "check npm's registry"),
         Some("E401" | "E403" | "ENEEDAUTH") => {

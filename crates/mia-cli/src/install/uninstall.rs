@@ -2,14 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use mia_plugin::{AgentFolder, Claim};
 use serde::Serialize;
 
 use super::command::{megabytes, unless_interrupted};
-use super::lock::Lock;
+use super::lock::{self, Lock, refuse_link};
 use super::progress::Progress;
 use super::record::Record;
 use super::sweep;
@@ -17,6 +16,10 @@ use crate::failure::Failure;
 use crate::manual::{print, print_json};
 use crate::program::{Program, block_on};
 use crate::setup;
+use crate::terminal::clean;
+
+/// How many of the things that stay are named in words.
+const NAMED: usize = 5;
 
 /// What was removed; as JSON documented in docs/cli.md.
 #[derive(Debug, Serialize)]
@@ -27,6 +30,8 @@ struct Removed {
     version: Option<String>,
     folder: String,
     bytes: u64,
+    /// What stays in the folder, for Mia did not make it: names, sorted.
+    kept: Vec<String>,
 }
 
 pub(crate) fn uninstall(
@@ -50,6 +55,7 @@ pub(crate) fn uninstall(
                 version: None,
                 folder: agent.path().display().to_string(),
                 bytes: 0,
+                kept: Vec::new(),
             },
         };
         drop(progress);
@@ -59,13 +65,28 @@ pub(crate) fn uninstall(
         }
         let Removed { plugin, version, folder, bytes, .. } = &removed;
         let version = version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-        let text = if removed.changed {
+        let mut text = if removed.changed {
             format!("{plugin}{version} is removed ({folder}), {} freed\n", megabytes(*bytes))
         } else {
             format!("{} has not installed {plugin}: there is nothing to remove\n", program.name)
         };
+        text.push_str(&stays(&removed, program.name));
         print(text.as_bytes())
     })
+}
+
+/// What is still there, in words.
+fn stays(removed: &Removed, program: &str) -> String {
+    if removed.kept.is_empty() {
+        return String::new();
+    }
+    let names: Vec<_> = removed.kept.iter().take(NAMED).map(|name| clean(name)).collect();
+    let more = match removed.kept.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let folder = &removed.folder;
+    format!("{folder} stays, for {program} did not make this in it: {}{more}\n", names.join(", "))
 }
 
 /// An agent's folder, ours alone.
@@ -84,14 +105,14 @@ async fn take(
     program: &str,
     progress: &mut Progress,
 ) -> Result<Option<Taken>, Failure> {
+    refuse_link(agent)?;
     if !agent.path().exists() {
         return Ok(None);
     }
     let lock = Lock::take(agent, name, progress).await?;
     let version = Record::of(agent).map(|record| record.version);
-    let all: Vec<PathBuf> = agent.current().into_iter().chain(sweep::others(agent)).collect();
     let mut versions = Vec::new();
-    for path in all {
+    for path in sweep::versions(agent) {
         match AgentFolder::claim(path) {
             Ok(Some(claim)) => versions.push(claim),
             Ok(None) => {
@@ -114,29 +135,35 @@ async fn remove(
     taken: Taken,
     progress: &mut Progress,
 ) -> Result<Removed, Failure> {
-    let Taken { lock, versions, version } = taken;
-    let (measured, link) = (agent.path().to_owned(), agent.link());
+    let Taken { lock: held, versions, version } = taken;
+    let ours = agent.clone();
     let changed = !versions.is_empty();
     let work = tokio::task::spawn_blocking(move || {
-        let bytes = sweep::size(&measured);
+        let bytes = versions.iter().map(|version| sweep::size(version.path())).sum();
         // From here on nobody finds it, even if the rest is not reached.
-        match fs::remove_file(link) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+        ours.unlink()?;
         for version in versions {
             version.remove()?;
         }
-        // With the lock in it, which whoever waits for it notices.
-        let removed = fs::remove_dir_all(&measured).map(|()| bytes);
-        drop(lock);
+        let kept = sweep::foreign(&ours)
+            .into_iter()
+            .filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        let kept: Vec<String> = kept.collect();
+        // Whoever waits for the lock notices that it has gone.
+        fs::remove_file(ours.path().join(lock::FILE))?;
+        let removed = match fs::remove_dir(ours.path()) {
+            // Somebody else's files, or the next installation has begun.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok((bytes, kept)),
+            outcome => outcome.map(|()| (bytes, kept)),
+        };
+        drop(held);
         removed
     });
     let outcome = progress.during(&format!("removing {name}"), work).await;
-    let bytes = outcome.unwrap_or_else(|error| Err(io::Error::other(error)));
-    let bytes = bytes.map_err(|error| cant_be_removed(agent, &error))?;
+    let removed = outcome.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let (bytes, kept) = removed.map_err(|error| cant_be_removed(agent, &error))?;
     let folder = agent.path().display().to_string();
-    Ok(Removed { plugin: name.to_owned(), changed, version, folder, bytes })
+    Ok(Removed { plugin: name.to_owned(), changed, version, folder, bytes, kept })
 }
 
 fn cant_be_removed(agent: &AgentFolder, error: &io::Error) -> Failure {

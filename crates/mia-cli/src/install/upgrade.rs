@@ -28,6 +28,7 @@ pub(crate) fn upgrade(
         let mut progress = Progress::new(manner.quiet);
         let mut done: Vec<Installed> = Vec::new();
         let mut failed: Option<Exit> = None;
+        let mut newer = false;
         for (name, version) in asked {
             let one = one(&ground, program, &name, version, manner, &mut progress);
             match unless_interrupted(&ground, one).await {
@@ -37,7 +38,10 @@ pub(crate) fn upgrade(
                     }
                     done.push(*installed);
                 }
-                Ok(Outcome::Newer(text)) => progress.note(&text),
+                Ok(Outcome::Newer(text)) => {
+                    newer = true;
+                    progress.note(&text);
+                }
                 // What was done before is told all the same.
                 Err(failure) if failure.exit() == Exit::Interrupted => {
                     failure.report(program.name);
@@ -55,7 +59,7 @@ pub(crate) fn upgrade(
         ground.supervisor.shutdown().await;
         if manner.json {
             print_json(&done)?;
-        } else if done.is_empty() && failed.is_none() && names.is_empty() {
+        } else if done.is_empty() && !newer && failed.is_none() && names.is_empty() {
             let text = format!("{} has installed no agent that could be upgraded\n", program.name);
             print(text.as_bytes())?;
         }

@@ -42,7 +42,10 @@ fn permissions_reach_the_agent() {
         person.run(&["ask", "--permissions", policy, "x"]).code(0);
         argv(&claude).into_iter().filter(|arg| !plain.contains(arg)).collect::<Vec<_>>()
     };
-    assert_eq!(more("read-only"), ["--tools=Read,Grep,Glob", "--strict-mcp-config"]);
+    assert_eq!(
+        more("read-only"),
+        ["--tools=Read,Grep,Glob", "--strict-mcp-config", "--setting-sources=user"]
+    );
     assert_eq!(more("edit"), ["--permission-mode=acceptEdits"]);
     assert_eq!(more("full"), [""; 0], "full answers every question with yes");
     person.run(&["ask", "--permissions", "all", "x"]).code(2).says(&["read-only", "edit", "full"]);

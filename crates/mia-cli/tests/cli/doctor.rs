@@ -10,6 +10,7 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 use sqlx::{ConnectOptions, Connection};
 
+use crate::npm::brings_claude;
 use crate::person::{Person, Ran};
 use crate::terminal::Terminal;
 
@@ -226,6 +227,25 @@ fn m_071_a_login_is_looked_for_and_what_is_kept_from_an_agent_is_named() {
 }
 
 #[test]
+fn m_071_who_has_to_sign_in_is_told_where_the_program_is() {
+    let person = Person::new();
+    person.program("git", "echo git version 2.39.5\n").npm(&brings_claude());
+    person.run(&["plugin", "install", "claude-code"]).code(0);
+    let report = doctor(&person, 0);
+    let place = person.agent().join("current/bin/claude");
+    let ends = format!("; claude is not on the PATH, but {}", place.display());
+    let hint = check(&report, "claude-code login")["hint"].as_str().unwrap();
+    assert!(hint.starts_with("run claude and type /login") && hint.ends_with(&ends), "{hint}");
+    assert!(place.exists());
+    assert_eq!(report["plugins"][0]["login"]["hint"], hint);
+    // One on the PATH needs no more words.
+    person.claude("out 2.1.332 (Claude Code)\n");
+    let report = doctor(&person, 0);
+    let hint = check(&report, "claude-code login")["hint"].as_str().unwrap();
+    assert!(!hint.contains("not on the PATH"), "{hint}");
+}
+
+#[test]
 fn m_071_what_is_unsafe_or_missing_is_a_warning() {
     let (person, _claude) = well();
     fs::set_permissions(person.mia_home(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -259,6 +279,8 @@ fn m_071_a_program_that_hangs_is_not_waited_for_long() {
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     let message = check(&report, "git")["message"].as_str().unwrap().to_owned();
     assert!(message.contains("did not tell its version in 5 s"), "{message}");
+    let hint = check(&report, "git")["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("bin/git --version` does") && !hint.contains("install git"), "{hint}");
     assert_eq!(check(&report, "claude-code")["status"], "failure");
 }
 

@@ -1,13 +1,15 @@
 //! `mia plugin install`, `upgrade` and `uninstall`, with an `npm` that does as it is told.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::time::Duration;
 
 use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::npm::{brings, brings_claude};
+use crate::npm::{brings, brings_claude, names};
 use crate::person::{Person, Ran};
 use crate::terminal::Terminal;
 
@@ -16,6 +18,26 @@ const INT: i32 = 2;
 const KILL: i32 = 9;
 /// The version that the adapter asks for.
 const PINNED: &str = "2.1.332";
+
+impl Person {
+    /// Runs it, and fails the test when it does not end soon.
+    #[track_caller]
+    fn run_soon(&self, args: &[&str]) -> Ran {
+        let mut child = self.start(args);
+        let pid = child.id();
+        let (tell, told) = std::sync::mpsc::channel();
+        let waits = std::thread::spawn(move || {
+            if told.recv_timeout(SOON).is_err() {
+                let _ = Process::of(pid).map(|process| process.signal(KILL));
+            }
+        });
+        let ended = child.wait();
+        tell.send(()).ok();
+        waits.join().unwrap();
+        ended.unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+}
 
 fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap()
@@ -118,7 +140,133 @@ fn m_010_what_npm_says_is_told_and_nothing_is_left() {
     none.says(&["npm is not installed", "https://nodejs.org"]);
     person.npm("exit 0\n");
     let ran = person.run(&["plugin", "install", "claude-code"]).code(3);
-    ran.says(&["npm said that all is well, and did not install"]);
+    ran.says(&["npm said that all is well, and did not install", "dry-run or package-lock-only"]);
+    person.npm("echo npm error code ETARGET >&2\nexit 1\n");
+    let ran = person.run(&["plugin", "install", "claude-code@9.9.9"]).code(2);
+    ran.says(&["`npm view @anthropic-ai/claude-code versions` lists them"]);
+}
+
+/// An `agents/claude-code` with a version of Mia's, and other things in it.
+fn with_files_of_the_person(person: &Person) {
+    person.npm(&brings_claude());
+    person.run(&["plugin", "install", "claude-code@1.0.0"]).code(0);
+    let agent = person.agent();
+    // One for each rule of what is Mia's.
+    for folder in ["mynotes", "3.0.0", "new-ideas"] {
+        fs::create_dir(agent.join(folder)).unwrap();
+        fs::write(agent.join(folder).join("n.txt"), folder).unwrap();
+    }
+    fs::write(agent.join("4.0.0"), "a file").unwrap();
+    fs::write(agent.join("new-link"), "no link").unwrap();
+    symlink(agent.join("mynotes"), agent.join("5.0.0")).unwrap();
+}
+
+/// They are all there.
+#[track_caller]
+fn files_of_the_person_stay(person: &Person) {
+    let agent = person.agent();
+    for folder in ["mynotes", "3.0.0", "new-ideas"] {
+        assert_eq!(fs::read_to_string(agent.join(folder).join("n.txt")).unwrap(), folder);
+    }
+    assert_eq!(fs::read_to_string(agent.join("4.0.0")).unwrap(), "a file");
+    assert!(agent.join("5.0.0").is_symlink());
+}
+
+#[test]
+fn m_010_only_what_mia_made_is_removed() {
+    let person = Person::new();
+    with_files_of_the_person(&person);
+    let again = person.run(&["plugin", "install", "claude-code@1.0.0"]).code(0);
+    assert!(again.out.contains("is installed already"), "{again:?}");
+    files_of_the_person_stay(&person);
+    // What is no link of Mia's is not replaced, either.
+    let ran = person.run(&["plugin", "install", "claude-code"]).code(3);
+    ran.says(&["new-link is not the link that Mia makes; move it away"]);
+    assert_eq!(fs::read_to_string(person.agent().join("new-link")).unwrap(), "no link");
+    fs::remove_file(person.agent().join("new-link")).unwrap();
+    person.run(&["plugin", "upgrade"]).code(0);
+    files_of_the_person_stay(&person);
+    let all = ["3.0.0", "4.0.0", "5.0.0", "current", "lock", "mynotes", "new-ideas"];
+    let mut with_ours = all.to_vec();
+    with_ours.insert(0, PINNED);
+    assert_eq!(person.agent_files(), with_ours);
+
+    let ran = person.run(&["plugin", "uninstall", "claude-code"]).code(0);
+    assert!(ran.out.starts_with("claude-code 2.1.332 is removed ("), "{ran:?}");
+    let stays = format!(
+        "\n{} stays, for mia did not make this in it: 3.0.0, 4.0.0, 5.0.0, mynotes, new-ideas\n",
+        person.agent().display()
+    );
+    assert!(ran.out.ends_with(&stays), "{ran:?}");
+    files_of_the_person_stay(&person);
+    assert_eq!(person.agent_files(), ["3.0.0", "4.0.0", "5.0.0", "mynotes", "new-ideas"]);
+}
+
+#[test]
+fn m_010_a_folder_without_anything_of_mia_s_is_not_removed() {
+    let person = Person::new();
+    fs::create_dir_all(person.agent().join("mine")).unwrap();
+    fs::write(person.agent().join("mine/x"), "x").unwrap();
+    let ran = person.run(&["plugin", "uninstall", "claude-code"]).code(0);
+    assert!(ran.out.contains("there is nothing to remove\n"), "{ran:?}");
+    assert!(ran.out.ends_with(" stays, for mia did not make this in it: mine\n"), "{ran:?}");
+    let told = json(&person.run(&["plugin", "uninstall", "claude-code", "--json"]).code(0));
+    assert_eq!((&told["changed"], &told["kept"]), (&false.into(), &serde_json::json!(["mine"])));
+    assert_eq!(fs::read_to_string(person.agent().join("mine/x")).unwrap(), "x");
+    assert_eq!(person.agent_files(), ["mine"]);
+}
+
+#[test]
+fn m_010_a_link_in_the_place_of_the_folder_is_refused() {
+    let person = Person::new();
+    person.npm(&brings_claude());
+    person.run(&["plugin", "install", "claude-code@1.0.0"]).code(0);
+    let elsewhere = person.mark("elsewhere");
+    fs::rename(person.agent(), &elsewhere).unwrap();
+    fs::write(elsewhere.join("n.txt"), "precious").unwrap();
+    symlink(&elsewhere, person.agent()).unwrap();
+    let before = names(&elsewhere);
+    for args in [&["install", "claude-code"][..], &["upgrade"], &["uninstall", "claude-code"]] {
+        let ran = person.run(&[&["plugin"], args].concat()).code(3);
+        ran.says(&["agents/claude-code is a symbolic link", "what it leads to stays"]);
+        assert_eq!(names(&elsewhere), before);
+    }
+    fs::remove_dir_all(&elsewhere).unwrap();
+    person.run(&["plugin", "uninstall", "claude-code"]).code(3).says(&["is a symbolic link"]);
+}
+
+#[test]
+fn m_010_a_fifo_makes_nobody_wait() {
+    let person = Person::new();
+    person.npm(&brings_claude());
+    person.run(&["plugin", "install", "claude-code"]).code(0);
+    let version = person.agent().join(PINNED);
+    let fifo = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+        assert!(made.success());
+    };
+    fifo(&version.join("in-use"));
+    let list = person.run_soon(&["plugin", "list"]).code(0);
+    assert!(list.out.contains("(Claude Code), installed by mia"), "{list:?}");
+    person.run_soon(&["doctor"]).code(0);
+    // It tells its version and no more, so it gives no answer.
+    person.run_soon(&["ask", "-p", "claude-code", "x"]).code(1);
+    let ran = person.run_soon(&["plugin", "uninstall", "claude-code"]).code(3);
+    ran.says(&["in-use is no regular file"]);
+    fifo(&version.join("installed.json"));
+    fifo(&person.agent().join("lock"));
+    for action in ["install", "uninstall"] {
+        let ran = person.run_soon(&["plugin", action, "claude-code"]).code(3);
+        ran.says(&["lock in it is no regular file; move it away"]);
+    }
+    fs::remove_file(person.agent().join("lock")).unwrap();
+    symlink(person.mark("made"), person.agent().join("lock")).unwrap();
+    person.run_soon(&["plugin", "install", "claude-code"]).code(3).says(&["lock"]);
+    assert!(!person.mark("made").exists(), "a link is not followed");
+    fs::remove_file(person.agent().join("lock")).unwrap();
+    let ran = person.run_soon(&["plugin", "install", "claude-code"]).code(0);
+    assert!(ran.out.contains(" is installed ("), "{ran:?}");
 }
 
 #[test]
@@ -144,7 +292,9 @@ fn m_010_what_can_not_be_installed_is_refused() {
     let person = Person::new();
     person.run(&["plugin", "install", "guide"]).code(2).says(&["it can for: claude-code"]);
     person.run(&["plugin", "install", "claude"]).code(2).says(&["did you mean \"claude-code\"?"]);
-    for version in ["../x", "^1.0.0", "file:/x", "-g", ""] {
+    for version in
+        ["../x", "^1.0.0", "file:/x", "-g", "", "0.1.x", "1.x", "x", "evil.tgz", "--foo", "v1", "1"]
+    {
         let name = format!("claude-code@{version}");
         person.run(&["plugin", "install", &name]).code(2).says(&["is no version"]);
     }
@@ -325,7 +475,9 @@ fn m_010_an_upgrade_goes_to_the_version_of_this_mia_and_never_back() {
     let ran = json(&person.run(&["plugin", "upgrade", "--json"]).code(0));
     assert_eq!((&ran[0]["changed"], &ran[0]["version"]), (&false.into(), &PINNED.into()));
     person.run(&["plugin", "upgrade", "claude-code", "--version", "9.0.0"]).code(0);
-    person.run(&["plugin", "upgrade"]).code(0).says(&["9.0.0 is newer than 2.1.332", "stays"]);
+    let ran = person.run(&["plugin", "upgrade"]).code(0);
+    assert_eq!(ran.out, "", "and not that there is none");
+    ran.says(&["9.0.0 is newer than 2.1.332", "stays"]);
     let ran = person.run(&["plugin", "install", "claude-code"]).code(0);
     assert!(ran.out.contains("2.1.332 is installed instead of 9.0.0"), "{ran:?}");
 }

@@ -82,6 +82,60 @@ fn m_025_a_manifest_is_a_plugin() {
 }
 
 #[test]
+fn m_017_a_session_that_can_be_no_argument_ends_no_conversation() {
+    let person = Person::new();
+    let text = JOT.replace("\"--resume={session}\"", "[--resume, \"{session}\"]");
+    manifest(&person, "jot.yaml", &text);
+    let says = says().replace("s-1", "--evil");
+    let cli = jot(&person, &format!("read-stdin prompt\ndump-argv argv\n{says}"));
+    for prompt in ["one", "two"] {
+        let ask = ["ask", "--plugin", "jot", "--conversation", "c", "-m", "", prompt];
+        let ran = person.run(&ask).code(0);
+        assert_eq!(ran.out, "hello\n");
+        assert!(ran.err.contains("can't be resumed"), "{ran:?}");
+    }
+    let argv: Value =
+        serde_json::from_str(&fs::read_to_string(cli.beside("argv")).unwrap()).unwrap();
+    assert_eq!(argv.as_array().unwrap().len(), 1, "neither a session nor an empty model: {argv}");
+    let prompt = fs::read_to_string(cli.beside("prompt")).unwrap();
+    assert!(prompt.contains("one") && prompt.contains("two"), "it is told what was said: {prompt}");
+}
+
+#[test]
+fn m_006_counts_of_a_session_are_not_told_twice_after_a_failed_turn() {
+    let person = Person::new();
+    let text = JOT.replace("output: out}", "output: out, cost: usd, per: session}");
+    manifest(&person, "jot.yaml", &text);
+    let cli = jot(&person, "");
+    let turn = |script: &str| {
+        cli.script(&format!("read-stdin prompt\n{script}"));
+        let ask = ["ask", "--plugin", "jot", "--conversation", "c", "--json", "x"];
+        person.run(&ask)
+    };
+    let end =
+        |n: u64, usd: f64| format!("out {{\"t\":\"end\",\"in\":{n},\"out\":1,\"usd\":{usd}}}\n");
+    let say = "out {\"t\":\"say\",\"id\":\"s-1\",\"part\":{\"text\":\"hello\"}}\n";
+    let used = |ran: &Ran| -> (Value, Value) {
+        let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+        (last["result"]["usage"]["input_tokens"].clone(), last["result"]["cost_usd"].clone())
+    };
+    let first = turn(&format!("{say}{}", end(1000, 1.0))).code(0);
+    assert_eq!(used(&first), (json!(1000), json!(1.0)));
+    // It counts, and is not done.
+    let failing =
+        text.replace("    complete: end_turn\n", "  - when: {t: bye}\n    complete: end_turn\n");
+    manifest(&person, "jot.yaml", &failing);
+    // Once with its id, once without.
+    for (said, n, usd) in [(say, 1500, 1.5), ("", 1600, 1.75)] {
+        let ran = turn(&format!("{said}{}exit 3\n", end(n, usd)));
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+    }
+    manifest(&person, "jot.yaml", &text);
+    let last = turn(&format!("{say}{}", end(1800, 2.25))).code(0);
+    assert_eq!(used(&last), (json!(200), json!(0.5)));
+}
+
+#[test]
 fn m_025_what_is_broken_is_shown_and_everything_else_goes_on() {
     let person = Person::new();
     manifest(&person, "jot.yaml", JOT);
@@ -152,6 +206,16 @@ fn m_025_a_check_tells_what_the_plugin_can_do() {
     insta::assert_snapshot!(neutral(&person, &ran.out));
     let ran = check(&person, &file, &["--json"]).code(0);
     insta::assert_snapshot!(neutral(&person, &ran.out));
+}
+
+#[test]
+fn m_025_a_replay_counts_what_is_too_long() {
+    let person = Person::new();
+    let file = manifest(&person, "jot.yaml", JOT);
+    let long = format!("{}\n", "x".repeat(33 * 1024 * 1024));
+    let recording = person.write("long.ndjson", &long);
+    let ran = check(&person, &file, &["--replay", recording.to_str().unwrap()]).code(0);
+    assert!(ran.err.starts_with("1 lines: 0 understood, 1 not\n"), "{}", ran.err);
 }
 
 #[test]

@@ -66,6 +66,25 @@ fn a_manual_page_for_each_command() {
         let page = page(&[command]);
         assert!(page.contains(&format!(".TH mia-{command} 1")), "{page}");
     }
+    let install = page(&["plugin", "install"]);
+    assert!(install.contains(".TH mia-plugin-install 1"), "{install}");
+    assert!(install.contains("mia plugin install"), "{install}");
+    // Every page that one names is there.
+    let plugin = page(&["plugin"]);
+    let named: Vec<_> =
+        plugin.lines().filter_map(|line| line.split_once("mia\\-plugin\\-")).collect();
+    assert!(named.len() > 5, "{plugin}");
+    for (_, rest) in named {
+        let command = rest.split(['(', '\\']).next().unwrap();
+        if command != "help" {
+            page(&["plugin", command]);
+        }
+    }
+    person
+        .run(&["man", "plugin", "instal"])
+        .code(2)
+        .says(&["mia plugin has no command \"instal\"; there are: list, info"]);
+    person.run(&["man", "ask", "x"]).code(2).says(&["mia ask has no command \"x\""]);
     person.run(&["man", "aks"]).code(2).says(&["there is no command \"aks\"", "ask"]);
 }
 

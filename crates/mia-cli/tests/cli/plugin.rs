@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::claude::answer;
 use crate::person::Person;
+use crate::terminal::Terminal;
 
 /// A `claude` that says its version first and then answers each time.
 fn with_version(person: &Person) -> mia_testkit::fakecli::FakeCli {
@@ -66,6 +67,106 @@ fn switch_changes_the_configuration_and_who_is_asked() {
         .run(&["plugin", "switch", "guide"])
         .code(2)
         .says(&["is disabled", "\n    mia config set plugins.guide.enabled true\n"]);
+}
+
+#[test]
+fn switch_to_an_agent_that_is_not_there_tells_how_to_install_it() {
+    let person = Person::new();
+    let ran = person.run(&["plugin", "switch", "codex"]).code(0);
+    assert!(ran.out.starts_with("codex is asked from now on ("), "{ran:?}");
+    let hint = "the program codex is not installed; install it with: mia plugin install codex\n";
+    assert_eq!(ran.err, format!("it can't answer yet: {hint}"));
+    assert_eq!(person.run(&["-q", "plugin", "switch", "codex"]).code(0).err, "");
+    assert_eq!(person.run(&["plugin", "switch", "guide"]).code(0).err, "");
+}
+
+#[test]
+fn a_look_at_agents_needs_no_record_and_makes_none() {
+    let person = Person::new();
+    std::fs::remove_dir(person.mia_home()).unwrap();
+    for args in [&["list"][..], &["info", "guide"]] {
+        person.run(&[&["plugin"], args].concat()).code(0);
+        assert!(!person.mia_home().exists(), "{args:?}");
+    }
+    std::fs::create_dir(person.mia_home()).unwrap();
+    std::fs::write(person.database(), "garbage").unwrap();
+    for args in [&["list"][..], &["info", "guide"]] {
+        person.run(&[&["plugin"], args].concat()).code(0);
+    }
+    person.run(&["plugin", "test", "guide"]).code(3);
+}
+
+/// Puts a manifest there whose program is missing.
+fn manifest(person: &Person, name: &str, install: &str) {
+    let folder = person.mia_home().join("plugins");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = format!(
+        "install: {install}\nexit: {{0: complete}}\nevents:\n  - when: {{t: say}}\n    text: x\n"
+    );
+    std::fs::write(folder.join(format!("{name}.yaml")), text).unwrap();
+}
+
+#[test]
+fn a_manifest_can_not_take_the_terminal_over() {
+    let person = Person::new();
+    manifest(&person, "jot", r#""x\e]0;title\a\e[31m""#);
+    for args in [&["list"][..], &["info", "jot"]] {
+        let ran = person.run(&[&["plugin"], args].concat()).code(0);
+        assert!(ran.out.contains("]0;title"), "{ran:?}");
+        assert!(!ran.out.contains(['\x1b', '\x07']), "{ran:?}");
+    }
+    let ran = person.run(&["plugin", "switch", "jot"]).code(0);
+    assert!(ran.err.contains("]0;title") && !ran.err.contains('\x1b'), "{ran:?}");
+}
+
+#[test]
+fn a_terminal_has_80_columns() {
+    let person = Person::new();
+    let words = "a word after a word, ".repeat(12);
+    manifest(&person, "jot", &words);
+    for (args, indent) in [(&["info", "jot"][..], 18), (&["list"], 24)] {
+        let terminal = Terminal::start(&person, &[&["plugin"], args].concat());
+        let (code, screen) = terminal.end();
+        assert_eq!(code, Some(0), "{screen}");
+        let lines: Vec<_> = screen.lines().filter(|line| line.contains("a word")).collect();
+        assert!(lines.len() > 3, "{screen}");
+        for line in &lines[1..] {
+            let text = line.trim_start();
+            assert_eq!(line.len() - text.len(), indent, "{screen}");
+            let begins = ["a ", "word ", "word, ", "after "].iter().any(|b| text.starts_with(b));
+            assert!(begins && line.len() <= 80, "{screen}");
+        }
+    }
+    let ran = person.run(&["plugin", "info", "jot"]).code(0);
+    assert!(ran.out.contains(words.trim()), "no terminal, nothing is cut: {ran:?}");
+}
+
+#[test]
+fn agents_are_asked_for_their_versions_a_few_at_a_time() {
+    let person = Person::new();
+    let (running, seen) = (person.mark("running"), person.mark("seen"));
+    std::fs::create_dir(&running).unwrap();
+    let script = format!(
+        "PATH=/usr/bin:/bin\ntouch {0}/$$\nls {0} | wc -l >> {1}\nsleep 0.1\nrm {0}/$$\necho 1.0.0\n",
+        running.display(),
+        seen.display()
+    );
+    for number in 0..30 {
+        let name = format!("jot-{number}");
+        manifest(&person, &name, "x");
+        person.program(&name, &script);
+    }
+    for args in [&["plugin", "list"][..], &["doctor"]] {
+        let ran = person.run(args);
+        for number in 0..30 {
+            let line = ran.out.lines().find(|line| line.contains(&format!("jot-{number}")));
+            assert!(line.is_some_and(|line| line.contains("1.0.0")), "{number} in {ran:?}");
+        }
+        let most = std::fs::read_to_string(&seen).unwrap();
+        let most = most.lines().map(|line| line.trim().parse::<u32>().unwrap()).max();
+        assert!(most.is_some_and(|most| (2..=8).contains(&most)), "{most:?}");
+        std::fs::remove_file(&seen).unwrap();
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::model::{
     Complete, Each, ErrorAt, Manner, Notice, Per, Rule, Said, ToolCall, ToolResult, ToolUpdate,
     UsageAt,
 };
-use crate::path::{Path, Paths};
+use crate::path::{Path, Paths, Step};
 use crate::table::{
     CAUSES, COMPLETE, ERROR, Kind, NOTICE, NOTICES, PER, RULE, STOP_REASONS, TEST, TOOL_CALL,
     TOOL_RESULT, TOOL_UPDATE, USAGE,
@@ -97,7 +97,8 @@ impl Reader<'_> {
             .filter(|key| !matches!(key.name, "when" | "ignore" | "message" | "parent"));
         let says = says.filter(|key| fields.get(key.name).is_some()).count();
         let ignore = fields.get("ignore").and_then(|field| self.flag(field)) == Some(true);
-        if says == 0 && !ignore && fields.get("ignore").is_none() {
+        let nothing = says == 0 && fields.get("ignore").is_none();
+        if nothing && !fields.has_unknown {
             let help = "say what it means, or `ignore: true`".to_owned();
             self.mistake(&when_span_of(fields), "this rule says nothing", help);
         }
@@ -112,10 +113,12 @@ impl Reader<'_> {
 
     /// A place can't be in what a condition says is text or absent.
     fn check_reach(&mut self, fields: &Fields<'_>, rule: &Rule, condition: &Condition) {
-        if rule.when.0.len() != 1 || !condition.leaves_nothing_inside() {
+        let outer = &condition.path;
+        // Of several elements another one may have it.
+        let several = outer.steps.contains(&Step::Every);
+        if several || rule.when.0.len() != 1 || !condition.leaves_nothing_inside() {
             return;
         }
-        let outer = &condition.path;
         let inside = |path: &Path| path != outer && path.is_within(outer);
         let mut never: Vec<(String, std::ops::Range<usize>)> = Vec::new();
         for other in rule.when.0.iter().flatten() {
@@ -216,6 +219,7 @@ impl Reader<'_> {
         if ["input", "output", "cache_read", "cache_creation", "cost"]
             .iter()
             .all(|key| fields.get(key).is_none())
+            && !fields.has_unknown
         {
             self.mistake(field.key_span, "usage: nothing says where the numbers are", None);
         }
@@ -321,6 +325,7 @@ impl Reader<'_> {
             key_span: &entry.key_span,
             node: &entry.value,
             kind: Kind::Literals,
+            in_list: false,
         };
         let Body::Map { entries, .. } = &entry.value.body else {
             return Some(Condition { path, test: Test::OneOf(self.literals(value)?) });

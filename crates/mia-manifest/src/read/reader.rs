@@ -26,6 +26,8 @@ pub(crate) struct Fields<'n> {
     entries: Vec<&'n Entry>,
     /// Where the section is written.
     pub(crate) span: Range<usize>,
+    /// It has keys that are none of the section's, so what seems to be missing may be one of them.
+    pub(crate) has_unknown: bool,
 }
 
 impl<'n> Fields<'n> {
@@ -39,6 +41,7 @@ impl<'n> Fields<'n> {
             key_span: &entry.key_span,
             node: &entry.value,
             kind: key?.kind,
+            in_list: false,
         })
     }
 
@@ -54,12 +57,19 @@ pub(crate) struct Field<'n> {
     pub(crate) key_span: &'n Range<usize>,
     pub(crate) node: &'n Node,
     pub(crate) kind: Kind,
+    /// It is an element of a list.
+    pub(crate) in_list: bool,
 }
 
 impl<'n> Field<'n> {
     /// Something in the field that takes another kind.
     pub(crate) fn with(self, node: &'n Node, kind: Kind) -> Self {
         Self { node, kind, ..self }
+    }
+
+    /// An element of the field's list.
+    pub(crate) fn item(self, node: &'n Node, kind: Kind) -> Self {
+        Self { node, kind, in_list: true, ..self }
     }
 }
 
@@ -110,7 +120,10 @@ impl<'a> Reader<'a> {
 
     fn unexpected(&mut self, field: Field<'_>, help: Option<String>) {
         // Nothing was written there, so the key is what can be shown.
-        let span = if field.node.span.is_empty() { field.key_span } else { &field.node.span };
+        let span = match field.node.span.is_empty() {
+            true => &self.dash(field).unwrap_or(field.key_span.clone()),
+            false => &field.node.span,
+        };
         let message = format!(
             "{}: expected {}, found {}",
             field.key,
@@ -120,6 +133,16 @@ impl<'a> Reader<'a> {
         let help = help
             .or_else(|| field.node.is_null().then(|| "remove the line, or give it a value".into()));
         self.mistake(span, message, help);
+    }
+
+    /// The dash of an element of a list that has nothing after it.
+    fn dash(&self, field: Field<'_>) -> Option<Range<usize>> {
+        if !field.in_list {
+            return None;
+        }
+        let before = self.source.text().get(..field.node.span.start)?;
+        let at = before.rfind('-')?;
+        (at >= field.key_span.end).then_some(at..at + 1)
     }
 
     /// The members of a map, with its unknown and missing keys told.
@@ -152,7 +175,8 @@ impl<'a> Reader<'a> {
                 self.mistake(&span, message, format!("it takes {}", key.kind.expected()));
             }
         }
-        Some(Fields { section, entries: known, span: field.node.span.clone() })
+        let has_unknown = known.len() < entries.len();
+        Some(Fields { section, entries: known, span: field.node.span.clone(), has_unknown })
     }
 
     /// The members of a map whose keys are the person's own.
@@ -169,7 +193,7 @@ impl<'a> Reader<'a> {
     /// The elements of a list, each as a field of that kind.
     pub(crate) fn list<'n>(&mut self, field: Field<'n>, each: Kind) -> Vec<Field<'n>> {
         match &field.node.body {
-            Body::List { items, .. } => items.iter().map(|item| field.with(item, each)).collect(),
+            Body::List { items, .. } => items.iter().map(|item| field.item(item, each)).collect(),
             _ => {
                 let help =
                     matches!(each, Kind::Section(_)) && matches!(field.node.body, Body::Map { .. });
@@ -226,7 +250,7 @@ impl<'a> Reader<'a> {
             }
             return items
                 .iter()
-                .filter_map(|item| self.text(field.with(item, Kind::Text)))
+                .filter_map(|item| self.text(field.item(item, Kind::Text)))
                 .collect();
         }
         self.text(field).into_iter().collect()
@@ -243,7 +267,7 @@ impl<'a> Reader<'a> {
             self.unexpected(field, help);
             return Vec::new();
         };
-        items.iter().filter_map(|item| self.text(field.with(item, Kind::Text))).collect()
+        items.iter().filter_map(|item| self.text(field.item(item, Kind::Text))).collect()
     }
 
     pub(crate) fn program(&mut self, field: Field<'_>) -> Option<String> {
@@ -340,9 +364,12 @@ impl<'a> Reader<'a> {
         };
         let mut list = Vec::new();
         for node in nodes {
-            let Body::Scalar { text, .. } = &node.body else {
-                self.unexpected(field.with(node, Kind::Path), None);
-                continue;
+            let text = match &node.body {
+                Body::Scalar { text, .. } if !node.is_null() => text,
+                _ => {
+                    self.unexpected(field.item(node, Kind::Path), None);
+                    continue;
+                }
             };
             list.extend(self.path(field.key, text, &node.span, inside));
         }

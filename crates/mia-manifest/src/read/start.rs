@@ -1,7 +1,7 @@
 //! Reading how a CLI is started: arguments, stdin, policies.
 
 use mia_config::nearest;
-use mia_config::yaml::Body;
+use mia_config::yaml::{Body, Node};
 
 use super::reader::{Field, Fields, Reader, scalar, shown};
 use crate::model::{Arg, JsonTemplate, Mode, Modes, Stdin};
@@ -24,6 +24,7 @@ impl Reader<'_> {
     pub(crate) fn args(&mut self, field: Field<'_>) -> Vec<Arg> {
         let args = self.arg_list(field, Where::Main);
         self.check_prompts(field, &args);
+        self.check_flags(field.node, &args, &[]);
         for list in LISTS {
             let is = |arg: &&Arg| match arg {
                 Arg::Configured => list == "args",
@@ -44,7 +45,7 @@ impl Reader<'_> {
         };
         let mut args = Vec::new();
         for item in items {
-            let field = field.with(item, Kind::Args);
+            let field = field.item(item, Kind::Args);
             match &item.body {
                 // What can't be read leaves its place empty, so that the others keep theirs.
                 Body::Scalar { .. } => {
@@ -52,7 +53,7 @@ impl Reader<'_> {
                 }
                 Body::List { items, .. } => {
                     let templates = items.iter().filter_map(|item| {
-                        self.given_template(field.with(item, Kind::Text), place)
+                        self.given_template(field.item(item, Kind::Text), place)
                     });
                     args.push(Arg::Group(templates.collect()));
                 }
@@ -114,6 +115,45 @@ impl Reader<'_> {
         self.mistake(&field.node.span, message, None);
     }
 
+    fn policy_args(&mut self, field: Field<'_>) -> Vec<Arg> {
+        let args = self.arg_list(field, Where::Policy);
+        self.check_flags(field.node, &args, &[]);
+        args
+    }
+
+    /// An option must not stay when its value is left out: it would take the argument after it.
+    /// `sure` has a value here.
+    fn check_flags(&mut self, list: &Node, args: &[Arg], sure: &[Given]) {
+        let Body::List { items, .. } = &list.body else { return };
+        let all: Vec<_> = items.iter().zip(args).collect();
+        for pair in all.windows(2) {
+            let [(item, option), (_, value)] = pair else { continue };
+            if is_dashes(option) {
+                return;
+            }
+            if let (Some(option), Some(given)) = (is_option(option), may_be_left_out(value, sure)) {
+                let option = shown(option);
+                let message = format!("args: {option:?} stays alone when there is no {given}");
+                let help = format!(
+                    "write [{option}, \"{{{given}}}\"] or \"{option}={{{given}}}\"; if {option} takes no value, write [\"{{{given}}}\"] after it"
+                );
+                self.mistake(&item.span, message, help);
+            }
+        }
+        for (item, arg) in all {
+            let (Body::Map { entries, .. }, Arg::If { given, then, otherwise }) = (&item.body, arg)
+            else {
+                continue;
+            };
+            let more = [sure, &[*given]].concat();
+            for (key, args, sure) in [("then", then, &*more), ("else", otherwise, sure)] {
+                if let Some(entry) = entries.iter().find(|entry| entry.key == key) {
+                    self.check_flags(&entry.value, args, sure);
+                }
+            }
+        }
+    }
+
     /// A prompt that begins with a dash must not be read as an option.
     fn check_prompts(&mut self, field: Field<'_>, args: &[Arg]) {
         let Body::List { items, .. } = &field.node.body else { return };
@@ -131,28 +171,18 @@ impl Reader<'_> {
 
     /// `args` says whether the prompt is an argument.
     pub(crate) fn stdin(&mut self, field: Option<Field<'_>>, args: &[Arg]) -> Stdin {
-        let in_args = args.iter().any(|arg| arg.takes(Given::Prompt));
         let Some(field) = field else {
-            return match in_args {
+            return match args.iter().any(|arg| arg.takes(Given::Prompt)) {
                 true => Stdin::Nothing,
                 false => Stdin::Text(Template(vec![crate::template::Part::Place(Given::Prompt)])),
             };
         };
-        let stdin = match &field.node.body {
+        match &field.node.body {
             Body::Scalar { .. } => self
                 .given_template(field.with(field.node, Kind::Stdin), Where::Main)
                 .map_or(Stdin::Nothing, Stdin::Text),
             _ => self.json(field.with(field.node, Kind::Stdin)).map_or(Stdin::Nothing, Stdin::Line),
-        };
-        if self.is_clean() && !in_args && !stdin.takes(Given::Prompt) {
-            let message = "stdin: the prompt goes nowhere";
-            self.mistake(
-                &field.node.span,
-                message,
-                "put {prompt} into it, or into args".to_owned(),
-            );
         }
-        stdin
     }
 
     fn json(&mut self, field: Field<'_>) -> Option<JsonTemplate> {
@@ -189,14 +219,31 @@ impl Reader<'_> {
 
     fn mode(&mut self, field: Field<'_>) -> Option<Mode> {
         if matches!(field.node.body, Body::List { .. }) {
-            return Some(Mode { args: self.arg_list(field, Where::Policy), env: Vec::new() });
+            return Some(Mode { args: self.policy_args(field), env: Vec::new() });
         }
         let fields: Fields<'_> = self.section(field, &MODE)?;
         Some(Mode {
-            args: fields.get("args").map(|f| self.arg_list(f, Where::Policy)).unwrap_or_default(),
+            args: fields.get("args").map(|f| self.policy_args(f)).unwrap_or_default(),
             env: fields.get("env").map(|f| self.settings(f)).unwrap_or_default(),
         })
     }
+}
+
+/// An option that its value is to follow, for all that can be told: `--model`, not `--model=x`.
+fn is_option(arg: &Arg) -> Option<&str> {
+    let Arg::One(template) = arg else { return None };
+    let option = template.start();
+    (template.is(option) && option.len() > 1 && option.starts_with('-') && !option.contains('='))
+        .then_some(option)
+}
+
+/// The first place of an argument that may have no value, if it begins with a place.
+fn may_be_left_out(arg: &Arg, sure: &[Given]) -> Option<Given> {
+    let Arg::One(template) = arg else { return None };
+    let mut may = template
+        .places()
+        .filter(|g| matches!(g, Given::Session | Given::Model) && !sure.contains(g));
+    may.next().filter(|_| template.start().is_empty())
 }
 
 fn is_dashes(arg: &Arg) -> bool {

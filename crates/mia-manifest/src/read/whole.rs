@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use mia_api::ToolKind;
 use mia_config::yaml::{Author, Body, Node, Source, parse};
-use mia_config::{ConfigError, ConfigErrors};
+use mia_config::{ConfigError, ConfigErrors, Origin};
 
 use super::events::named;
 use super::reader::{Field, Fields, Reader, shown};
-use crate::model::{Complete, ExitMeaning, KnownError, Manifest, Modes, Rule, Session, Stdin};
+use crate::model::{Complete, ExitMeaning, KnownError, Manifest, Modes, Rule, Session};
 use crate::table::{EXIT, KNOWN, Kind, MANIFEST, SESSION, TOOL_KINDS};
 use crate::template::Given;
+
+/// Names that YAML or its readers take for something else than text where they stand without quotes.
+const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
 impl Manifest {
     /// Reads a manifest from a file. The plugin's name is the file's, less its ending.
@@ -21,11 +24,10 @@ impl Manifest {
     ///
     /// Every mistake in it, each with its place; or why the file can't be read.
     pub fn read(file: &FilePath) -> Result<Self, ConfigErrors> {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
         match Source::read(file)? {
-            Some(source) => Self::from_source(&name, source),
+            Some(source) => Self::from_source(file, source),
             None => Err(ConfigErrors::from(ConfigError {
-                origin: mia_config::Origin::WholeFile { path: file.into() },
+                origin: Origin::WholeFile { path: file.into() },
                 message: "there is no such file".to_owned(),
                 help: None,
                 snippet: None,
@@ -39,11 +41,11 @@ impl Manifest {
     ///
     /// As [`Manifest::read`].
     pub fn parse(file: &FilePath, text: &str) -> Result<Self, ConfigErrors> {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        Self::from_source(&name, Source::new(Author::File(file.into()), text))
+        Self::from_source(file, Source::new(Author::File(file.into()), text))
     }
 
-    fn from_source(name: &str, source: Source) -> Result<Self, ConfigErrors> {
+    fn from_source(file: &FilePath, source: Source) -> Result<Self, ConfigErrors> {
+        let name = &*file.file_stem().unwrap_or_default().to_string_lossy();
         let source = Arc::new(source);
         let parsed = parse(&source);
         let mut reader = Reader::new(&source);
@@ -54,6 +56,14 @@ impl Manifest {
             body: Body::Map { entries: Vec::new(), flow: false },
             aliased: false,
         };
+        if WORDS.contains(&name.to_ascii_lowercase().as_str()) {
+            let message = format!(
+                "the plugin would be named {name}, which is no text in a configuration: it could not be chosen there"
+            );
+            let origin = Origin::WholeFile { path: file.into() };
+            let help = Some("rename the file".to_owned());
+            reader.take(vec![ConfigError { origin, message, help, snippet: None }]);
+        }
         let manifest = match parsed.root {
             Some(root) if !root.is_null() => reader.manifest(name, &root),
             // A text that is not YAML is no manifest without events.
@@ -74,6 +84,7 @@ impl Reader<'_> {
             key_span: &root.span,
             node: root,
             kind: Kind::Section(&MANIFEST),
+            in_list: false,
         };
         let fields = self.section(field, &MANIFEST)?;
         let args = fields.get("args").map(|field| self.args(field)).unwrap_or_default();
@@ -136,10 +147,17 @@ impl Reader<'_> {
             let help = "add `session: {id: …}`, or `session` to the rule that has it".to_owned();
             self.mistake(span, "{session} is used, and nothing says where its id is told", help);
         }
-        if matches!(manifest.stdin, Stdin::Nothing)
-            && !manifest.args.iter().any(|arg| arg.takes(Given::Prompt))
-        {
-            self.mistake(events.key_span, "the prompt goes nowhere", None);
+        if let Some(when) = manifest.loses_prompt() {
+            let key = if manifest.stdin.takes(Given::Prompt) { "stdin" } else { "args" };
+            let field = fields.get(key).or_else(|| fields.get("stdin")).unwrap_or(events);
+            let message = format!("{}: the prompt goes nowhere{when}", field.key);
+            let help = match when.is_empty() {
+                true => "put {prompt} into stdin, or into args",
+                false => {
+                    "put {prompt} where nothing else has to be there: what has a place without a value is left out"
+                }
+            };
+            self.mistake(field.key_span, message, help.to_owned());
         }
     }
 
@@ -151,7 +169,8 @@ impl Reader<'_> {
         session.id = fields.get("id").and_then(|field| self.paths(field, false));
         session.needs_cwd = fields.get("needs_cwd").and_then(|f| self.flag(f)).unwrap_or(false);
         session.keeps_id = fields.get("keeps_id").and_then(|f| self.flag(f)).unwrap_or(true);
-        session.lost = fields.get("lost").map(|field| self.texts(field)).unwrap_or_default();
+        let lost = fields.get("lost").map(|field| self.texts(field)).unwrap_or_default();
+        session.lost = lost.iter().map(|text| text.to_lowercase()).collect();
         session
     }
 
@@ -164,6 +183,7 @@ impl Reader<'_> {
                 key_span: &entry.key_span,
                 node: &entry.value,
                 kind: Kind::Choice(TOOL_KINDS),
+                in_list: false,
             };
             if let Some(kind) = self.choice(value, TOOL_KINDS).and_then(named) {
                 tools.insert(entry.key.clone(), kind);
@@ -174,7 +194,11 @@ impl Reader<'_> {
 
     fn known_errors(&mut self, field: Field<'_>) -> Vec<KnownError> {
         let mut known = Vec::new();
-        for item in self.list(field, Kind::Section(&KNOWN)) {
+        let items = self.list(field, Kind::Section(&KNOWN));
+        if items.is_empty() && matches!(field.node.body, Body::List { .. }) {
+            self.mistake(field.key_span, format!("{} is empty", field.key), None);
+        }
+        for item in items {
             let Some(fields) = self.section(Field { key: "an error", ..item }, &KNOWN) else {
                 continue;
             };
@@ -199,11 +223,18 @@ impl Reader<'_> {
                 self.mistake(&entry.key_span, message, None);
                 continue;
             };
+            if entry.key != status.to_string() {
+                let message =
+                    format!("exit: {:?} is no usual way to write {status}", shown(&entry.key));
+                self.mistake(&entry.key_span, message, format!("write {status}"));
+                continue;
+            }
             let value = Field {
                 key: &entry.key,
                 key_span: &entry.key_span,
                 node: &entry.value,
                 kind: Kind::ChoiceOr(&["complete"], &EXIT),
+                in_list: false,
             };
             if let Some(meaning) = self.exit(value) {
                 exits.insert(status, meaning);
@@ -217,7 +248,7 @@ impl Reader<'_> {
             return self.choice(field, &["complete"]).map(|_| ExitMeaning::Complete);
         }
         let fields = self.section(field, &EXIT)?;
-        if fields.is_empty() {
+        if fields.is_empty() && !fields.has_unknown {
             self.mistake(field.key_span, "exit: nothing says what this status means", None);
         }
         Some(ExitMeaning::Failed {

@@ -67,6 +67,24 @@ pub(crate) async fn m_026_read_only_changes_nothing<A: Real>(world: World<A>) {
     assert!(body.contains("what is in it"), "{body}");
 }
 
+pub(crate) async fn m_026_read_only_runs_nothing_of_a_foreign_folder<A: Real>(world: World<A>) {
+    for (file, text) in A::TRAP {
+        let file = world.home.work().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    let mut dispatch = world.dispatch("SAY done");
+    dispatch.options.permissions = Some(PermissionPolicy::ReadOnly);
+    let ran = world.run(dispatch).await;
+    let sprung = world.file("sprung").is_some();
+    assert_eq!(sprung, !world.can(Ability::ForeignFolders), "{ran:?}");
+    // To refuse the folder is right, too.
+    match &ran.outcome {
+        Ok(result) => assert_eq!(result.content, "done"),
+        Err(error) => assert!(error.hint.is_some(), "{error:?}"),
+    }
+}
+
 pub(crate) async fn m_026_edit_changes_files_unasked<A: Real>(world: World<A>) {
     let (ran, made) = run(&world, WRITES, PermissionPolicy::Edit, None).await;
     assert!(made, "{ran:?}");

@@ -86,3 +86,67 @@ async fn m_026_the_users_own_mode_asks_and_says_what_was_denied() {
     );
     assert_eq!(ran.notices(NoticeKind::Denied).len(), 1);
 }
+
+#[tokio::test]
+async fn m_026_a_folder_that_brings_settings_along_is_refused_under_a_policy() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let work = world.home.work();
+    std::fs::create_dir(work.join(".qwen")).unwrap();
+    for (name, text) in [
+        (".qwen/settings.json", r#"{"permissions":{"allow":["run_shell_command"]}}"#),
+        (".qwen/.env", "OPENAI_BASE_URL=http://127.0.0.1:9/v1"),
+        (".env", "OPENAI_BASE_URL=http://127.0.0.1:9/v1"),
+    ] {
+        let file = work.join(name);
+        std::fs::write(&file, text).unwrap();
+        for policy in [PermissionPolicy::ReadOnly, PermissionPolicy::Edit] {
+            let mut dispatch = world.dispatch("TOOL bash touch made.txt\nSAY done");
+            dispatch.options.permissions = Some(policy);
+            let ran = world.run(dispatch).await;
+            let error = ran.error();
+            assert!(error.message.ends_with(file.to_str().unwrap()), "{error:?}");
+            assert!(error.hint.is_some());
+        }
+        std::fs::remove_file(file).unwrap();
+    }
+    assert_eq!((world.file("made.txt"), world.llm.log().total), (None, 0));
+}
+
+#[tokio::test]
+async fn m_026_edits_outside_of_the_folder_are_asked_for() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let outside = tempfile::tempdir().unwrap();
+    let (work, outside) = (world.home.work().to_owned(), outside.path().canonicalize().unwrap());
+    std::os::unix::fs::symlink(&outside, work.join("link")).unwrap();
+    std::os::unix::fs::symlink(outside.join("new.txt"), work.join("dangling.txt")).unwrap();
+    let paths = [
+        work.join("link/a.txt"),
+        work.join("dangling.txt"),
+        work.join("../beside.txt"),
+        world.home.home().join(".bashrc"),
+        outside.join("away.txt"),
+    ];
+    let write = |path: &std::path::Path| {
+        let input = serde_json::json!({"file_path": path, "content": "x"});
+        format!("TOOL write_file {input}\n")
+    };
+    let inside = work.join("new/inside.txt");
+    let calls: String = paths.iter().map(|path| write(path)).collect();
+    let mut dispatch = world.dispatch(&format!("{}{calls}SAY done", write(&inside)));
+    dispatch.options.permissions = Some(PermissionPolicy::Edit);
+    let nobody = Somebody::who_says(OptionKind::RejectOnce);
+    dispatch.permissions = Arc::clone(&nobody) as _;
+    let ran = world.run(dispatch).await;
+    assert_eq!(ran.answer(), "done");
+    let asked: Vec<_> = nobody.asked().into_iter().map(|question| question.title).collect();
+    let expected: Vec<_> =
+        paths.iter().map(|path| format!("write_file {}", path.display())).collect();
+    assert_eq!(asked, expected);
+    assert_eq!(std::fs::read_to_string(inside).unwrap(), "x");
+    assert!(paths.iter().all(|path| std::fs::read_to_string(path).is_err()), "{ran:?}");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+}
