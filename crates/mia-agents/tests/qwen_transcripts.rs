@@ -7,7 +7,7 @@ use std::path::Path;
 
 use mia_agents::Qwen;
 use mia_api::{EventBody, NoticeKind, PermissionResolution, ResolvedBy};
-use mia_plugin::{Call, CliAdapter as _, Exit, Out, SessionRecord, Terminal};
+use mia_plugin::{Call, CliAdapter as _, Exit, Interrupt, Out, SessionRecord, Terminal};
 use mia_testkit::transcripts::{self, Transcript, Turn};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -425,4 +425,14 @@ fn m_026_a_failed_sub_agent_is_known_after_any_number_of_others() {
     let failed = json!({"type": "result", "is_error": true, "duration_ms": 0, "num_turns": 0});
     lines.push(failed.to_string());
     assert!(replayed(&lines).2.terminal().is_none(), "a sub-agent's failure is not the turn's");
+}
+
+#[test]
+fn m_024_it_is_asked_to_stop_only_once_it_takes_requests() {
+    let (mut reader, mut out) = (Reader::of(&recording("session-1"), Value::Null), Out::new("q"));
+    assert_eq!(reader.adapter.interrupt(&mut out), Interrupt::None);
+    assert!(out.take_stdin().is_empty());
+    reader.line(r#"{"type":"control_response","response":{"subtype":"success"}}"#, &mut out);
+    assert_eq!(reader.adapter.interrupt(&mut out), Interrupt::Written);
+    assert!(!out.take_stdin().is_empty());
 }

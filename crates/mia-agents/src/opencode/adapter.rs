@@ -10,6 +10,7 @@ use mia_plugin::{
 use serde_json::{Value, json};
 
 use super::ending::Account;
+use super::project::obeyed;
 use super::rules::Rules;
 use super::telling::Telling;
 use crate::acp_dialogue::{
@@ -148,6 +149,19 @@ impl CliAdapter for OpenCode {
             return Err(PluginError::new(ErrorCode::SpawnFailure, Self::NAME, message)
                 .with_cause(Cause::WorkingDirectory));
         };
+        if matches!(call.permissions, Some(PermissionPolicy::ReadOnly | PermissionPolicy::Edit))
+            && let Some(path) = obeyed(call.working_directory, call.home)
+        {
+            let message = format!(
+                "this folder brings settings along that opencode would obey, whatever the permissions: {}",
+                path.display()
+            );
+            return Err(PluginError::new(ErrorCode::ProviderError, Self::NAME, message)
+                .with_cause(Cause::InvalidRequest)
+                .with_hint(
+                    "look at them; then choose no --permissions, or full, or another --plugin",
+                ));
+        }
         let rules = Rules::of(call.permissions, call.working_directory);
         self.edits = call.permissions == Some(PermissionPolicy::Edit);
         self.questions.allow_all = call.permissions == Some(PermissionPolicy::Full);

@@ -23,6 +23,7 @@
 //! | file | what |
 //! |---|---|
 //! | `adapter` | how it is started, and which line is whose |
+//! | `project` | what a folder brings along that it would obey |
 //! | `rules` | what it may do, as its own configuration |
 //! | `telling` | its text; streams that break |
 //! | `tool` | tools: calls, plans, files, questions |
@@ -30,6 +31,7 @@
 
 mod adapter;
 mod ending;
+mod project;
 mod rules;
 mod telling;
 mod tool;

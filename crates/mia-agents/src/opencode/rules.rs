@@ -51,9 +51,8 @@ impl Rules {
         rules
     }
 
-    /// What lies in the folder configures nothing: its plugins, tools, servers and the commands in
-    /// its templates run with no rule asked, a hook of a plugin changes the rules, and a provider's
-    /// address gets the user's key.
+    /// What lies in the folder configures nothing, even if it is put there while opencode starts;
+    /// see `project` for what this does not leave out.
     fn leave_the_project_out(&mut self, config: &mut Value, cwd: &Path) {
         // Neither `opencode.json` nor `.opencode`, of the folder or above it; nor are packages
         // written into that.

@@ -23,7 +23,12 @@ const OBEYED: [&str; 7] = [
 /// in the user's own home is the user's own.
 pub(super) fn obeyed(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
     // qwen goes up from where it is, not along the link that led there.
-    let Ok(directory) = directory.canonicalize() else { return Some(directory.to_owned()) };
+    let directory = match directory.canonicalize() {
+        Ok(directory) => directory,
+        // Nothing can be started in it.
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(_) => return Some(directory.to_owned()),
+    };
     let home = home.and_then(|home| home.canonicalize().ok());
     let foreign = |folder: &&Path| home.as_deref() != Some(*folder);
     let top = directory.ancestors().find(|folder| is_there(&folder.join(".git")));
@@ -69,7 +74,7 @@ mod tests {
         assert_eq!(obeyed(&work, None), None, "above the repository, and an empty folder");
         std::os::unix::fs::symlink("/nowhere", work.join(".qwen/hooks")).unwrap();
         assert_eq!(obeyed(&work, None), Some(work.join(".qwen/hooks")));
-        assert!(obeyed(&root.join("missing"), None).is_some());
+        assert_eq!(obeyed(&root.join("missing"), None), None);
     }
 
     #[test]
