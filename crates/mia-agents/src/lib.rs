@@ -3,6 +3,8 @@
 mod acp_dialogue;
 mod claude_code;
 mod codex;
+mod edits;
+mod foreign;
 mod gemini;
 mod guide;
 mod opencode;

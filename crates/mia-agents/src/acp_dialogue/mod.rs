@@ -9,11 +9,9 @@
 //! | `update` | what a `session/update` holds |
 //! | `tools` | tool calls, put together from their updates |
 //! | `asking` | permission requests, and who answers them |
-//! | `edits` | which changes of files are edits of the project |
 //! | `wording` | calls and questions in words |
 
 mod asking;
-mod edits;
 mod line;
 mod tools;
 mod turn;
@@ -21,7 +19,6 @@ mod update;
 mod wording;
 
 pub(crate) use asking::{Questions, Request};
-pub(crate) use edits::is_edit;
 pub(crate) use line::{Failure, Message, answer, read, refuse};
 pub(crate) use tools::{Told, Tools};
 pub(crate) use turn::{Opening, Progress, Step, Turn};

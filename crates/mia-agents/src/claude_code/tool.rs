@@ -1,11 +1,11 @@
 //! The tools of Claude Code: their calls and what kind they are of.
 
-use mia_api::{Location, PlanEntry, ToolCallInfo, ToolKind};
+use mia_api::{Location, ToolCallInfo, ToolKind};
 use mia_plugin::Out;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::stream_json::title;
+use crate::stream_json::{plan, title};
 
 pub(super) fn tool_use(
     id: String,
@@ -32,21 +32,6 @@ pub(super) fn tool_use(
         input,
         raw: None,
     });
-}
-
-fn plan(input: &Value) -> Vec<PlanEntry> {
-    let text = |todo: &Value, key: &str| {
-        todo.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let todos = input.get("todos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    todos
-        .iter()
-        .map(|todo| PlanEntry {
-            content: text(todo, "content"),
-            priority: "medium".to_owned(),
-            status: text(todo, "status"),
-        })
-        .collect()
 }
 
 pub(super) fn kind(tool: &str) -> ToolKind {

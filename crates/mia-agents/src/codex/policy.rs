@@ -1,9 +1,11 @@
 //! What codex may do.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use mia_api::PermissionPolicy;
 use serde_json::{Map, Value, json};
+
+use crate::edits;
 
 /// How a session's record names what its last turn was allowed.
 pub(super) const OWN: &str = "own";
@@ -63,21 +65,8 @@ pub(super) fn is_edit(path: &str, cwd: &Path) -> bool {
     if inside.components().any(odd) {
         return false;
     }
-    let (Some(real), Ok(cwd)) = (real(&path), cwd.canonicalize()) else { return false };
+    let (Some(real), Ok(cwd)) = (edits::real(&path), cwd.canonicalize()) else { return false };
     real.strip_prefix(cwd).is_ok_and(|inside| !inside.components().any(odd))
-}
-
-/// Where a path leads that may not exist yet: its nearest part that does, links followed, and the
-/// rest. A link that leads nowhere is nothing to write through.
-fn real(path: &Path) -> Option<PathBuf> {
-    for part in path.ancestors() {
-        match part.canonicalize() {
-            Ok(real) => return Some(real.join(path.strip_prefix(part).ok()?)),
-            Err(_) if part.is_symlink() => return None,
-            Err(_) => {}
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Whether gemini may take the working directory for trusted.
 
-use std::io::ErrorKind;
 use std::path::Path;
+
+use crate::foreign::{Folder, is_there};
 
 /// True when trusting the directory would release nothing that lies in it.
 ///
@@ -12,18 +13,12 @@ use std::path::Path;
 /// none of these, trust is no risk and Mia grants it, for this one process. Where there is one, only
 /// the user can. What lies in the user's own home is the user's own.
 pub(super) fn releases_nothing(directory: &Path, home: Option<&Path>) -> bool {
-    // Gemini goes up from where it is, not along the link that led there.
-    let Ok(directory) = directory.canonicalize() else { return false };
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let foreign = |folder: &Path| home.as_deref() != Some(folder);
-    // What can't be looked at may be there.
-    let has = |folder: &Path, name: &str| match folder.join(name).symlink_metadata() {
-        Ok(_) => true,
-        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-    };
-    let brings = |folder: &Path| has(folder, ".env") || has(folder, ".gemini/.env");
-    let settings = foreign(&directory) && has(&directory, ".gemini");
-    let variables = directory.ancestors().any(|folder| foreign(folder) && brings(folder));
+    let Ok(folder) = Folder::of(directory, home) else { return false };
+    let settings =
+        folder.foreign().any(|one| one == folder.path() && is_there(&one.join(".gemini")));
+    let variables = folder
+        .foreign()
+        .any(|one| is_there(&one.join(".env")) || is_there(&one.join(".gemini/.env")));
     !settings && !variables
 }
 

@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::foreign::{Folder, is_there};
+
 /// Plugins and tools, which are code; servers and templates, which run commands; a provider's
 /// address, which gets the user's key; and rules.
 const OBEYED: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
@@ -11,25 +13,16 @@ const OBEYED: [&str; 3] = ["opencode.json", "opencode.jsonc", ".opencode"];
 /// configuration is not enough: with it the plugins are run all the same. What lies in the user's
 /// own home is the user's own.
 pub(super) fn obeyed(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let directory = match directory.canonicalize() {
-        Ok(directory) => directory,
+    let folder = match Folder::of(directory, home) {
+        Ok(folder) => folder,
         // Nothing can be started in it.
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         Err(_) => return Some(directory.to_owned()),
     };
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let foreign = directory.ancestors().filter(|folder| home.as_deref() != Some(*folder));
-    foreign
+    folder
+        .foreign()
         .flat_map(|folder| OBEYED.iter().map(move |name| folder.join(name)))
         .find(|path| is_there(path))
-}
-
-/// What can't be looked at may be there.
-fn is_there(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(_) => true,
-        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-    }
 }
 
 #[cfg(test)]

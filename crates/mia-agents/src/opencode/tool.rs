@@ -7,7 +7,8 @@ use mia_plugin::Out;
 use serde_json::{Map, Value};
 
 use super::adapter::OpenCode;
-use crate::acp_dialogue::{Request, Told, is_edit, question, title};
+use crate::acp_dialogue::{Request, Told, question, title};
+use crate::edits::is_edit;
 
 /// How many questions may wait for the input of their calls.
 const HELD: usize = 1000;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::adapter::{CALLS, Qwen};
 use super::line::Line;
 use super::tool::{READING, kind};
-use crate::acp_dialogue::is_edit;
+use crate::edits::is_edit;
 use crate::stream_json::{ControlRequest, option, question, respond, title};
 
 /// What qwen is told when the answer is no.

@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::foreign::{Folder, is_there};
+
 /// Of the folder and of those above it: variables, the provider's address among them, which then
 /// gets the user's key.
 const ABOVE: [&str; 2] = [".env", ".qwen/.env"];
@@ -22,29 +24,18 @@ const OBEYED: [&str; 7] = [
 /// `--bare` leaves the user's own settings out as well, and `--safe-mode` leaves these in. What lies
 /// in the user's own home is the user's own.
 pub(super) fn obeyed(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    // qwen goes up from where it is, not along the link that led there.
-    let directory = match directory.canonicalize() {
-        Ok(directory) => directory,
+    let folder = match Folder::of(directory, home) {
+        Ok(folder) => folder,
         // Nothing can be started in it.
         Err(error) if error.kind() == ErrorKind::NotFound => return None,
         Err(_) => return Some(directory.to_owned()),
     };
-    let home = home.and_then(|home| home.canonicalize().ok());
-    let foreign = |folder: &&Path| home.as_deref() != Some(*folder);
-    let top = directory.ancestors().find(|folder| is_there(&folder.join(".git")));
-    let top = top.unwrap_or(&directory).to_owned();
-    directory.ancestors().filter(foreign).find_map(|folder| {
-        let obeyed = OBEYED.iter().filter(|_| folder.starts_with(&top));
+    let top = folder.path().ancestors().find(|folder| is_there(&folder.join(".git")));
+    let top = top.unwrap_or(folder.path());
+    folder.foreign().find_map(|folder| {
+        let obeyed = OBEYED.iter().filter(|_| folder.starts_with(top));
         ABOVE.iter().chain(obeyed).map(|name| folder.join(name)).find(|path| is_there(path))
     })
-}
-
-/// What can't be looked at may be there.
-fn is_there(path: &Path) -> bool {
-    match path.symlink_metadata() {
-        Ok(_) => true,
-        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
-    }
 }
 
 #[cfg(test)]

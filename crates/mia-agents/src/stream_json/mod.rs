@@ -5,7 +5,9 @@
 mod control;
 mod message;
 mod text;
+mod todo;
 
 pub(crate) use control::{ControlRequest, option, question, respond, title};
 pub(crate) use message::{Message, StreamEvent, results};
 pub(crate) use text::{Lenient, Loose, Text, text_of};
+pub(crate) use todo::plan;

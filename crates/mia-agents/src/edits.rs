@@ -31,7 +31,7 @@ pub(crate) fn is_edit(path: &Path, cwd: &Path) -> bool {
 
 /// Where a path leads that may not exist yet: its nearest part that does, links followed, and the
 /// rest. A link that leads nowhere is nothing to write through.
-fn real(path: &Path) -> Option<PathBuf> {
+pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     for part in path.ancestors() {
         match part.canonicalize() {
             Ok(real) => return Some(real.join(path.strip_prefix(part).ok()?)),
