@@ -41,8 +41,14 @@ const MANIFEST: Document = Document {
 const MANIFEST_SCHEMA: Document =
     Document { path: "docs/plugin-manifest.schema.json", generate: |_| Ok(mia_manifest::schema()) };
 
+/// The daemon's API.
+pub(crate) const OPENAPI: Document = Document {
+    path: "docs/openapi.json",
+    generate: |_| Ok(mia_api::schema::to_text(&mia_api::schema::document())?),
+};
+
 /// All of them.
-pub(crate) const ALL: [Document; 5] = [AGENTS, CLAUSES, CONFIG, MANIFEST, MANIFEST_SCHEMA];
+pub(crate) const ALL: [Document; 6] = [AGENTS, CLAUSES, CONFIG, MANIFEST, MANIFEST_SCHEMA, OPENAPI];
 
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Args {
@@ -64,13 +70,8 @@ pub(crate) fn run(
         return Ok(outcome.counts.failed == 0);
     }
     for document in documents {
-        let text = (document.generate)(repository)?;
-        let path = repository.path(document.path);
-        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
-            println!("{} is up to date", document.path);
-        } else {
-            fs::write(&path, text)?;
-            println!("{} written", document.path);
+        for note in write(repository, document)?.notes {
+            println!("{note}");
         }
     }
     let problems = problems(repository)?;
@@ -80,16 +81,34 @@ pub(crate) fn run(
     Ok(problems.is_empty())
 }
 
+/// Writes a document where it is not up to date.
+pub(crate) fn write(repository: &Repository, document: &Document) -> Result<Outcome, Failure> {
+    let text = (document.generate)(repository)?;
+    let path = repository.path(document.path);
+    let note = if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        format!("{} is up to date", document.path)
+    } else {
+        fs::write(&path, text)?;
+        format!("{} written", document.path)
+    };
+    Ok(Outcome { notes: vec![note], ..Outcome::passed() })
+}
+
+/// Checks that a document is up to date.
+pub(crate) fn up_to_date(repository: &Repository, document: &Document) -> Result<Outcome, Failure> {
+    let text = (document.generate)(repository)?;
+    let old = fs::read_to_string(repository.path(document.path)).unwrap_or_default();
+    let stale = format!("{} is not up to date: run `cargo xtask docs`", document.path);
+    Ok(verdict(if old == text { String::new() } else { stale }))
+}
+
 /// Checks that every claimed clause has a test, and that the documents are up to date.
 pub(crate) fn check(repository: &Repository, documents: &[Document]) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
     let problems = problems(repository)?;
     outcome.add(verdict(problems.join("\n")));
     for document in documents {
-        let text = (document.generate)(repository)?;
-        let old = fs::read_to_string(repository.path(document.path)).unwrap_or_default();
-        let stale = format!("{} is not up to date: run `cargo xtask docs`", document.path);
-        outcome.add(verdict(if old == text { String::new() } else { stale }));
+        outcome.add(up_to_date(repository, document)?);
     }
     Ok(outcome)
 }

@@ -1,6 +1,7 @@
-//! The project's own chores: `cargo xtask test | setup | bench | clauses | docs`.
+//! The project's own chores: `cargo xtask test | setup | bench | clauses | docs | api`.
 
 mod agents;
+mod api;
 mod bench;
 mod clauses;
 mod docs;
@@ -38,6 +39,8 @@ enum Chore {
     Clauses(docs::Args),
     /// Write all generated documents: docs/clauses.md and docs/config.md
     Docs(docs::Args),
+    /// Write docs/openapi.json and the TypeScript types made of it
+    Api(api::Args),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Chore::Setup => setup::run(&repository),
         Chore::Bench(args) => bench::run(&repository, &args),
         Chore::Clauses(args) => docs::run(&repository, args, &[docs::CLAUSES]),
+        Chore::Api(args) => api::run(&repository, args),
         Chore::Docs(args) => docs::run(&repository, args, &docs::ALL),
     });
     match done {

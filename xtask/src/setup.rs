@@ -5,9 +5,12 @@
 //! then. What can't be had is told with the command that would bring it, and the rest goes on.
 
 mod agents;
+pub(crate) mod api;
 mod node;
 mod packages;
 mod rust;
+
+use std::path::PathBuf;
 
 use crate::Failure;
 use crate::outcome::{Counts, Outcome};
@@ -28,17 +31,27 @@ pub(crate) fn run(repository: &Repository) -> Result<bool, Failure> {
 pub(crate) fn prepare(repository: &Repository) -> Result<Outcome, Failure> {
     let agents = agents::Agents::read(repository)?;
     let mut outcome = Outcome::default();
-    outcome.add(packages::prepare(repository, !agents.installed(repository))?);
+    let types = api::Types::read(repository)?;
+    let fuzzer = api::Fuzzer::read(repository)?;
+    let node = !agents.installed(repository) || !types.installed(repository);
+    outcome.add(packages::prepare(repository, node, !fuzzer.installed(repository))?);
     outcome.add(rust::prepare(repository)?);
     let node = node::prepare(repository, &agents)?;
     let node_bin = node.bin.clone();
     outcome.add(node.outcome);
     outcome.add(agents.prepare(repository, node_bin.as_deref())?);
+    outcome.add(types.prepare(repository, node_bin.as_deref())?);
+    outcome.add(fuzzer.prepare(repository)?);
     Ok(outcome)
 }
 
-/// A real agent, or what it needs, is missing: skipped, but a failure in CI.
-fn agent_missing(why: &str, output: String) -> Outcome {
+/// The folder of our own node, to be put before the PATH; none for the system's.
+fn node_bin(repository: &Repository) -> Result<Option<PathBuf>, Failure> {
+    Ok(node::prepare(repository, &agents::Agents::read(repository)?)?.bin)
+}
+
+/// What tests need from a registry, such as a real agent, is missing: skipped, but a failure in CI.
+pub(crate) fn missing(why: &str, output: String) -> Outcome {
     if in_ci() {
         return Outcome { summary: format!("failed: {why}"), ..Outcome::failed(output) };
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use crate::outcome::{Counts, Outcome};
 use crate::repository::Repository;
-use crate::{Failure, docs, setup};
+use crate::{Failure, api, docs, setup};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -46,10 +46,12 @@ enum Group {
     Tests,
     /// All examples in the documentation
     Doctests,
+    /// The API is what its description and its TypeScript types say
+    Api,
 }
 
 impl Group {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Setup,
         Self::Fmt,
         Self::Clippy,
@@ -60,6 +62,7 @@ impl Group {
         Self::Build,
         Self::Tests,
         Self::Doctests,
+        Self::Api,
     ];
 
     fn name(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Group {
             Self::Build => "build",
             Self::Tests => "tests",
             Self::Doctests => "doctests",
+            Self::Api => "api",
         }
     }
 
@@ -89,6 +93,7 @@ impl Group {
             Self::Build => runner::build(repository),
             Self::Tests => runner::tests(repository, filter),
             Self::Doctests => runner::doctests(repository),
+            Self::Api => api::check_all(repository),
         }
     }
 }
@@ -106,7 +111,7 @@ pub(crate) fn run(repository: &Repository, args: &Args) -> Result<bool, Failure>
     for group in Group::ALL.into_iter().filter(chosen) {
         announce(group);
         let began = Instant::now();
-        let outcome = if unbuilt && matches!(group, Group::Tests | Group::Doctests) {
+        let outcome = if unbuilt && matches!(group, Group::Tests | Group::Doctests | Group::Api) {
             Outcome::skipped("the build failed")
         } else {
             // A group that can't be run at all has failed; the others go on.

@@ -11,6 +11,7 @@ use crate::{ConversationId, TaskId};
 
 /// What the agent may do without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionPolicy {
     /// It may read and search, and change nothing.
@@ -56,6 +57,7 @@ impl fmt::Display for PermissionPolicy {
 
 /// What kind of answer is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Work on the code in the working directory.
@@ -67,6 +69,7 @@ pub enum Mode {
 
 /// A picture for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Image {
     /// Its media type: image/png, image/jpeg, image/gif or image/webp.
     pub media_type: String,
@@ -79,8 +82,10 @@ pub struct Image {
 
 /// A file that the caller hands over with the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Attachment {
     /// Its path, absolute or as the caller wrote it.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub path: PathBuf,
     /// Its text; none when it is not text or too large, then the agent is only told the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]

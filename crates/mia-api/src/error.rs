@@ -8,6 +8,7 @@ use crate::{Attempt, Usage};
 
 /// The page's error codes, and `ABORTED` (M-07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     /// A time limit ran out: in total, or no output (phase `stall`).
@@ -69,6 +70,7 @@ impl fmt::Display for ErrorCode {
 
 /// Where in its life the dispatch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Before the agent ran.
@@ -87,6 +89,7 @@ pub enum Phase {
 
 /// What lies behind an error, finer than its code, so that a program can decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Cause {
@@ -130,17 +133,21 @@ pub enum Cause {
 
 /// What had been said before the failure (M-24).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Partial {
     /// The text so far.
     pub content: String,
     /// Tokens so far, where the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub usage: Option<Usage>,
     /// What it had cost so far, where the agent tells, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub cost_usd: Option<f64>,
     /// The agent's session, where it can be resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub session_id: Option<String>,
 }
 
@@ -148,6 +155,7 @@ pub struct Partial {
 ///
 /// `Display` is a lower-case fragment that fits after "failed to answer: ".
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PluginError {
     /// The kind.
     pub code: ErrorCode,
@@ -156,22 +164,31 @@ pub struct PluginError {
     /// What happened, to what.
     pub message: String,
     /// More of it, perhaps long: the provider's body, the paths that were searched.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub detail: Option<String>,
     /// When it happened.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub phase: Option<Phase>,
     /// The finer kind.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub cause: Option<Cause>,
     /// The agent's exit status; null when it did not exit or was killed.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub exit_code: Option<i32>,
     /// The signal that ended the agent.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub signal: Option<i32>,
     /// The last of what the agent wrote to stderr.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub stderr_tail: Option<String>,
     /// How long the provider asks to wait, in ms.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub retry_after_ms: Option<u64>,
     /// What to do.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub hint: Option<String>,
     /// What had been said.
+    #[cfg_attr(feature = "schema", schema(required))]
     pub partial: Option<Box<Partial>>,
     /// All plugins that were asked, where there were several (M-35).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

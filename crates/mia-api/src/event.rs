@@ -11,6 +11,7 @@ use crate::{
 
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PlanEntry {
     /// The step.
     pub content: String,
@@ -22,6 +23,7 @@ pub struct PlanEntry {
 
 /// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum NoticeKind {
@@ -49,6 +51,7 @@ pub enum NoticeKind {
 
 /// The kinds of events. The kind is the member `type` in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventBody {
     /// The prompt is on record and will be answered.
@@ -71,9 +74,11 @@ pub enum EventBody {
         text: String,
         /// The tool call of the sub-agent that speaks; such text is not part of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         parent_id: Option<String>,
         /// The original ACP update, where these members don't say all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         raw: Option<Value>,
     },
     /// Text of the model's thinking.
@@ -82,9 +87,11 @@ pub enum EventBody {
         text: String,
         /// The tool call of the sub-agent that thinks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         parent_id: Option<String>,
         /// The original ACP update, where these members don't say all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         raw: Option<Value>,
     },
     /// A tool is called.
@@ -95,12 +102,15 @@ pub enum EventBody {
         id: String,
         /// How far it is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         status: Option<ToolStatus>,
         /// What it has produced so far.
         #[serde(default)]
+        #[cfg_attr(feature = "schema", schema(required))]
         content: Vec<ToolContent>,
         /// The original ACP update, where these members don't say all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         raw: Option<Value>,
     },
     /// A tool has ended.
@@ -111,21 +121,26 @@ pub enum EventBody {
         entries: Vec<PlanEntry>,
         /// The original ACP update, where these members don't say all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         raw: Option<Value>,
     },
     /// Tokens and money of this dispatch so far; each one replaces the one before.
     Usage {
         /// Tokens.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         tokens: Option<Usage>,
         /// How full the context window is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         context: Option<ContextUsage>,
         /// US dollars.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         cost_usd: Option<f64>,
         /// The original ACP update, where these members don't say all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         raw: Option<Value>,
     },
     /// The agent asks before it acts.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What an answer means, in ACP's words. Agents name their options differently; choose by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
     /// Allow this one.
@@ -18,6 +19,7 @@ pub enum OptionKind {
 
 /// One possible answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PermissionOption {
     /// The answer's id.
     pub id: String,
@@ -29,6 +31,7 @@ pub struct PermissionOption {
 
 /// A question of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PermissionRequest {
     /// The question's id, unique in its task.
     pub id: String,
@@ -50,6 +53,7 @@ impl PermissionRequest {
 
 /// Who answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResolvedBy {
     /// A person, or a program on their behalf.
@@ -64,11 +68,13 @@ pub enum ResolvedBy {
 
 /// The answer to a [`PermissionRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PermissionResolution {
     /// The question's id.
     pub id: String,
     /// The chosen option; none means that it was not answered and counts as refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub option_id: Option<String>,
     /// Who answered.
     pub by: ResolvedBy,

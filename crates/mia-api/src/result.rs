@@ -6,6 +6,7 @@ use crate::{ConversationId, PluginError, TaskId, ToolCallInfo, Usage};
 
 /// Why the agent stopped, in ACP's words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It had said all.
@@ -23,11 +24,13 @@ pub enum StopReason {
 
 /// One plugin's try at a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Attempt {
     /// The plugin.
     pub plugin: String,
     /// Why it failed; none for the one that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false, no_recursion))]
     pub error: Option<Box<PluginError>>,
 }
 
@@ -35,17 +38,21 @@ pub struct Attempt {
 ///
 /// `content` is all text of the main agent, in order; what sub-agents said is not in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DispatchResult {
     /// The whole answer.
     pub content: String,
     /// Tokens of this dispatch, where the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub usage: Option<Usage>,
     /// The agent's own session id, for the next turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub session_id: Option<String>,
     /// Every tool call made.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub tool_calls: Vec<ToolCallInfo>,
     /// From the first attempt to the end, in ms.
     pub duration_ms: u64,
@@ -57,24 +64,30 @@ pub struct DispatchResult {
     pub plugin: String,
     /// The model that answered, where the agent tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub model: Option<String>,
     /// What it cost in US dollars: as the agent said, or by configured prices, else unknown; never
     /// guessed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub cost_usd: Option<f64>,
     /// Why the agent stopped.
     pub stop_reason: StopReason,
     /// Every try, in order.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub attempts: Vec<Attempt>,
     /// Files that tools of the agent say they changed, as it named them, sorted.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub files_changed: Vec<String>,
     /// True when the agent's session was lost and a fresh one was told what had been said (M-18).
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub context_reset: bool,
     /// What went not quite right.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub warnings: Vec<String>,
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// What a tool does, in ACP's words. A client picks an icon or a rule by it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
     /// Reads files or data.
@@ -32,21 +33,25 @@ pub enum ToolKind {
 
 /// A place that a tool works on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Location {
     /// The file, as the agent named it.
     pub path: String,
     /// The line, counted as the agent counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub line: Option<u32>,
 }
 
 /// A tool call (M-05).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ToolCallInfo {
     /// The agent's id of the call; the result carries the same (M-09).
     pub id: String,
     /// The call of the sub-agent that made this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub parent_id: Option<String>,
     /// The tool's name as the agent knows it.
     pub name: String,
@@ -56,17 +61,21 @@ pub struct ToolCallInfo {
     pub kind: ToolKind,
     /// The tool's arguments.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub input: Value,
     /// Files that it works on.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(required))]
     pub locations: Vec<Location>,
     /// The original ACP update, where these members don't say all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub raw: Option<Value>,
 }
 
 /// How far a tool call is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// Not yet running: its input still streams, or it waits for a permission.
@@ -82,6 +91,7 @@ pub enum ToolStatus {
 
 /// Something that a tool produced.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToolContent {
     /// Text.
@@ -95,6 +105,7 @@ pub enum ToolContent {
         path: String,
         /// Its text before; absent for a new file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schema(nullable = false))]
         old_text: Option<String>,
         /// Its text after.
         new_text: String,
@@ -113,6 +124,7 @@ pub enum ToolContent {
 
 /// A tool's result, paired with its call by `id` (M-09).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ToolResultInfo {
     /// The id of the call.
     pub id: String,

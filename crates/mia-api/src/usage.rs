@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Tokens of one dispatch (M-06). Counts are this dispatch's own, never cumulative, whatever the
 /// agent reports.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Usage {
     /// Tokens read by the model and not taken from a cache.
     pub input_tokens: u64,
@@ -12,9 +13,11 @@ pub struct Usage {
     pub output_tokens: u64,
     /// Tokens written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub cache_creation: Option<u64>,
     /// Tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub cache_read: Option<u64>,
 }
 
@@ -31,6 +34,7 @@ impl Usage {
 
 /// How full the agent's context window is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ContextUsage {
     /// Tokens in the window now.
     pub used: u64,

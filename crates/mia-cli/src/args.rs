@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use mia_api::{ConversationId, PermissionPolicy};
+use mia_api::{ConversationId, PermissionPolicy, ResumePoint, TaskId};
 
 /// Talk to any coding agent: one steady way for all of them.
 #[derive(Debug, Parser)]
@@ -20,6 +20,9 @@ pub(crate) struct Cli {
     /// Nothing on stderr but errors
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
+    /// Run everything in this process, without the daemon
+    #[arg(long, global = true)]
+    pub(crate) no_daemon: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -50,8 +53,44 @@ pub(crate) enum Command {
     Plugin(PluginArgs),
     /// See and change the configuration
     Config(ConfigArgs),
+    /// Show a task's answer, from its beginning and as it goes on
+    Watch(Watch),
+    /// List what waits and runs
+    Tasks {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End tasks
+    Abort(AbortArgs),
     /// What was asked, and what came of it
     Log(LogArgs),
+    /// Tokens and money, by agent and model
+    Usage(UsageArgs),
+    /// See, name and delete conversations
+    Conversation(ConversationArgs),
+    /// Forget agents' sessions that nobody goes on with
+    Gc(GcArgs),
+    /// Start the daemon, unless it runs
+    Start,
+    /// Stop the daemon, once what runs has ended
+    Stop(StopArgs),
+    /// Stop the daemon and start it again
+    Restart(StopArgs),
+    /// Tell how the daemon is
+    Status {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what the daemon has to say
+    Logs(LogsArgs),
+    /// Run the daemon in the foreground
+    Serve {
+        /// As `start` runs it
+        #[arg(long, hide = true)]
+        background: bool,
+    },
     /// Look whether everything that Mia needs is there and works
     ///
     /// Changes nothing. Exit status 1 when something keeps Mia, or the agent that is asked, from
@@ -117,9 +156,138 @@ pub(crate) struct Ask {
     /// Print events, one JSON object a line, instead of the answer
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run everything in this process (there is no daemon yet, so it always does)
+    /// Leave the task to the daemon and print its id; `watch` shows its answer
+    #[arg(long, conflicts_with = "attached")]
+    pub(crate) detach: bool,
+    /// Abort the task when this command ends in whatever way, also when it is killed
     #[arg(long)]
-    pub(crate) no_daemon: bool,
+    pub(crate) attached: bool,
+    /// The task's id: the same one again is answered once [default: a fresh one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) task: Option<TaskId>,
+}
+
+/// Show a task's answer, from its beginning and as it goes on.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The task
+    pub(crate) task: TaskId,
+    /// Abort the task when this command ends before it does
+    #[arg(long)]
+    pub(crate) attached: bool,
+    /// Print events, one JSON object a line, instead of the answer
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// With --json, only what comes after this place: SEQ, or SEQ:OFFSET after text
+    #[arg(long, value_name = "PLACE", requires = "json")]
+    pub(crate) after: Option<ResumePoint>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AbortArgs {
+    /// The tasks
+    #[arg(required_unless_present = "all")]
+    pub(crate) tasks: Vec<TaskId>,
+    /// Everything that waits or runs; what waits first
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) all: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UsageArgs {
+    /// Since when
+    #[arg(value_enum, default_value_t = Period::Week)]
+    pub(crate) period: Period,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Some time until now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Period {
+    /// Since midnight
+    Today,
+    /// The last seven days
+    Week,
+    /// All that is on record
+    All,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConversationArgs {
+    #[command(subcommand)]
+    pub(crate) action: ConversationAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConversationAction {
+    /// List conversations, the newest first
+    List {
+        /// At most this many
+        #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
+        limit: u32,
+        /// Only those of this folder
+        #[arg(long)]
+        here: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a conversation: what was asked, and what was answered
+    Show {
+        /// The conversation
+        id: ConversationId,
+        /// At most this many of its last tasks
+        #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
+        limit: u32,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a conversation a name, or take it away
+    Rename {
+        /// The conversation
+        id: ConversationId,
+        /// Its name; without one it is told by its first prompt again
+        name: Option<String>,
+    },
+    /// Delete conversations with all that is on record of them; agents forget them, too
+    Delete {
+        /// The conversations
+        #[arg(required = true)]
+        ids: Vec<ConversationId>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GcArgs {
+    /// Forget agents' sessions that were not used for this long
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30d")]
+    pub(crate) max_age: Duration,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// Interrupt what runs instead of waiting for it
+    #[arg(long)]
+    pub(crate) now: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// Print what comes, too, until Ctrl-C
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// At most this many lines of what there is
+    #[arg(long, short = 'n', default_value_t = 50, value_name = "N")]
+    pub(crate) lines: usize,
 }
 
 #[derive(Debug, Args)]
@@ -260,6 +428,12 @@ pub(crate) struct LogArgs {
     /// Only those of a conversation
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<ConversationId>,
+    /// Only those since then: 90m, 2d, or a date such as 2026-11-30
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<i64>,
+    /// Tell all about one task: its attempts and tools, each with its time
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["failed", "plugin", "conversation", "grep", "since"])]
+    pub(crate) trace: Option<TaskId>,
     /// Only those whose prompt or error has this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
@@ -272,6 +446,11 @@ fn policy() -> impl clap::builder::TypedValueParser<Value = PermissionPolicy> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(["read-only", "edit", "full"])
         .try_map(|text| text.parse::<PermissionPolicy>())
+}
+
+/// A moment in unix milliseconds, given as a time before now or as a date (its midnight, UTC).
+fn since(text: &str) -> Result<i64, String> {
+    crate::time::moment(text)
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -5,14 +5,13 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use mia_api::{ConversationId, Event, EventBody, TaskId};
+use mia_api::{ConversationId, Event, EventBody, PluginStatus, TaskId};
 use mia_config::{ConfigError, ConfigErrors, Origin};
 use mia_core::Registry;
 use mia_manifest::{Manifest, Replay, Replayed};
 use mia_plugin::Lack;
 use serde::Serialize;
 
-use crate::client::PluginStatus;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::manifests;
@@ -158,9 +157,9 @@ fn status(manifest: &Manifest) -> Result<PluginStatus, Failure> {
     let mut registry = Registry::new();
     manifests::add(&mut registry, manifest.name(), manifest.clone())?;
     block_on(async {
-        let client = setup::client_of(|_| Ok(registry)).await?;
-        let status = client.plugin(manifest.name()).await;
-        client.close().await;
+        let ground = setup::ground_of(|_| Ok(registry)).await?;
+        let status = ground.plugins.status(manifest.name(), &ground.environment).await;
+        ground.close().await;
         Ok(status?)
     })
 }

@@ -1,222 +1,204 @@
-//! What the commands talk to.
+//! What the commands talk to: the API, of the daemon or of a core in this process.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::fmt::Display;
 
-use mia_api::{ConversationId, TaskId};
-use mia_core::{
-    AnswerError, BrokenPlugin, Core, DispatchRequest, Plugins, Refused, RegistryError, TaskEvents,
-};
-use mia_manifest::ManifestAdapter;
-use mia_plugin::{Lack, Probe};
-use mia_store::StoreError;
+use mia_api::{Aborted, DispatchAccepted, DispatchBody, Event, PermissionAnswer, TaskId};
+use mia_core::Core;
+use mia_daemon::{Connection, EventSource, Method};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use serde::de::DeserializeOwned;
 
-use crate::setup::Ground;
+pub(crate) use mia_daemon::Watching;
 
-/// How many agents are asked for their versions at the same time.
-const AT_ONCE: usize = 8;
+use crate::daemon::Starter;
+use crate::failure::Failure;
 
-/// A plugin and the agent behind it, as they are now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct PluginStatus {
-    /// The name that it is selected by.
-    pub(crate) name: String,
-    /// The plugin's own version.
-    pub(crate) version: String,
-    /// True for the one that is asked when none is named.
-    pub(crate) active: bool,
-    /// False when the configuration disables it.
-    pub(crate) enabled: bool,
-    /// True when it is enabled, and its agent is there and says its version.
-    pub(crate) available: bool,
-    /// What its agent says of itself.
-    pub(crate) agent_version: Option<String>,
-    /// The agent's program.
-    pub(crate) binary: Option<String>,
-    /// Where the program was found: a setting, a folder, `PATH`.
-    pub(crate) found_by: Option<&'static str>,
-    /// Why it is not available.
-    pub(crate) problem: Option<String>,
-    /// What to do about that.
-    pub(crate) hint: Option<String>,
-    /// What people expect of an agent and this one can't do.
-    pub(crate) lacks: Vec<Lack>,
-    /// What it does unasked when no permissions are chosen.
-    pub(crate) own_rules: Option<String>,
-    /// True for a manifest that can't be used.
-    #[serde(skip)]
-    pub(crate) broken: bool,
-}
-
-impl PluginStatus {
-    /// That of a plugin whose agent was asked for its version.
-    fn of(
-        plugins: &Plugins,
-        name: &str,
-        probe: Probe,
-        active: bool,
-    ) -> Result<Self, RegistryError> {
-        let plugin = plugins.registry().get(name)?;
-        let enabled = plugins.is_enabled(name);
-        Ok(Self {
-            name: name.to_owned(),
-            version: plugin.version().to_owned(),
-            active,
-            enabled,
-            // One that is disabled is not looked for.
-            available: enabled && probe.problem.is_none(),
-            agent_version: probe.version,
-            binary: probe.binary.map(|path| path.display().to_string()),
-            found_by: probe.found_by,
-            problem: probe.problem,
-            hint: probe.hint,
-            lacks: plugin.lacks(),
-            own_rules: plugin.own_rules(),
-            broken: false,
-        })
-    }
-
-    /// That of a manifest that can't be used.
-    fn broken(plugin: &BrokenPlugin) -> Self {
-        Self {
-            name: plugin.name.clone(),
-            version: ManifestAdapter::VERSION.to_owned(),
-            active: false,
-            enabled: true,
-            available: false,
-            agent_version: None,
-            binary: None,
-            found_by: None,
-            problem: Some(plugin.problem.clone()),
-            hint: Some(plugin.hint.clone()),
-            lacks: Vec::new(),
-            own_rules: None,
-            broken: true,
-        }
-    }
-}
-
-/// Looks at agents: no record is needed, and none is made.
-impl Ground {
-    /// Every plugin by name, with its agent.
-    pub(crate) async fn statuses(&self) -> Vec<PluginStatus> {
-        let active = self.active();
-        let mut statuses = Vec::new();
-        for (name, probe) in probe_all(&self.plugins).await {
-            let active = active.as_deref() == Some(&name);
-            statuses.extend(PluginStatus::of(&self.plugins, &name, probe, active));
-        }
-        statuses.extend(self.plugins.registry().broken().iter().map(PluginStatus::broken));
-        statuses.sort_by(|one, other| one.name.cmp(&other.name));
-        statuses
-    }
-
-    /// One plugin, its agent asked for its version.
-    ///
-    /// # Errors
-    /// When there is no such plugin.
-    pub(crate) async fn plugin(&self, name: &str) -> Result<PluginStatus, RegistryError> {
-        match self.plugins.registry().get(name) {
-            Err(RegistryError::Broken(broken)) => return Ok(PluginStatus::broken(&broken)),
-            found => found?,
-        };
-        let active = self.active().as_deref() == Some(name);
-        let probe = self.plugins.probe(name).await?;
-        PluginStatus::of(&self.plugins, name, probe, active)
-    }
-
-    /// The plugin that is asked when none is named.
-    fn active(&self) -> Option<String> {
-        let plugin = self.plugins.choose(None, &self.environment, Path::new("/")).ok()?;
-        Some(plugin.name().to_owned())
-    }
-
-    /// Ends everything that was started to look.
-    pub(crate) async fn close(&self) {
-        self.supervisor.shutdown().await;
-    }
-}
-
-/// Asks the agents of all plugins for their versions, a few at a time: each takes a process and
-/// some descriptors.
-pub(crate) async fn probe_all(plugins: &Arc<Plugins>) -> Vec<(String, Probe)> {
-    let turns = Arc::new(Semaphore::new(AT_ONCE));
-    let names = plugins.registry().names().map(str::to_owned);
-    let tasks = names.map(|name| {
-        let (plugins, turns, asked) = (Arc::clone(plugins), Arc::clone(&turns), name.clone());
-        let task = tokio::spawn(async move {
-            let _turn = turns.acquire().await;
-            plugins.probe(&asked).await
-        });
-        (name, task)
-    });
-    let mut probes = Vec::new();
-    for (name, task) in tasks.collect::<Vec<_>>() {
-        let failed = |problem: String| Probe { problem: Some(problem), ..Probe::default() };
-        let probe = match task.await {
-            Ok(Ok(probe)) => probe,
-            Ok(Err(error)) => failed(error.to_string()),
-            Err(_) => failed("it panicked".to_owned()),
-        };
-        probes.push((name, probe));
-    }
-    probes
-}
-
-/// A door to the core. It has one form so far: the core in this process. With the daemon comes a
-/// second one, over its socket; the commands do not see which it is.
+/// The API. Commands don't see which door it is behind.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
-    core: Core,
+    connection: Connection,
+    behind: Behind,
+}
+
+#[derive(Debug, Clone)]
+enum Behind {
+    /// The daemon, which is started when it has gone.
+    Daemon(Starter),
+    /// A core in this process.
+    Here(Core),
 }
 
 impl Client {
-    /// The core in this process.
-    pub(crate) fn in_process(core: Core) -> Self {
-        Self { core }
+    /// The daemon's.
+    pub(crate) fn of_daemon(connection: Connection, starter: Starter) -> Self {
+        Self { connection, behind: Behind::Daemon(starter) }
+    }
+
+    /// That of a core in this process.
+    pub(crate) fn in_process(connection: Connection, core: Core) -> Self {
+        Self { connection, behind: Behind::Here(core) }
+    }
+
+    /// True when what was handed over ends with this process.
+    pub(crate) fn is_here(&self) -> bool {
+        matches!(self.behind, Behind::Here(_))
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        Ok(self.connection.get(path).await?)
+    }
+
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        Ok(self.connection.post(path, body).await?)
+    }
+
+    pub(crate) async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        Ok(self.connection.put(path, body).await?)
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &impl Serialize) -> Result<(), Failure> {
+        Ok(self.connection.change(Method::PATCH, path, Some(body)).await?)
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), Failure> {
+        Ok(self.connection.change(Method::DELETE, path, None::<&()>).await?)
     }
 
     /// Hands a prompt over. When this returns, it is on record.
     ///
     /// # Errors
     /// When it was not accepted.
-    pub(crate) async fn dispatch(&self, request: DispatchRequest) -> Result<TaskEvents, Refused> {
-        self.core.dispatch(request).await
+    pub(crate) async fn dispatch(&self, body: &DispatchBody) -> Result<Events, Failure> {
+        let source = self.connection.dispatch(body).await?;
+        Ok(Events { client: self.clone(), source, revived: false })
+    }
+
+    /// Hands a prompt over and leaves it there.
+    ///
+    /// # Errors
+    /// When it was not accepted.
+    pub(crate) async fn leave(&self, body: &DispatchBody) -> Result<DispatchAccepted, Failure> {
+        self.post("/v1/tasks", body).await
+    }
+
+    /// The events of a task.
+    ///
+    /// # Errors
+    /// When there is no such task.
+    pub(crate) async fn watch(&self, task: &TaskId, how: Watching) -> Result<Events, Failure> {
+        let source = self.connection.watch(task, how).await?;
+        Ok(Events { client: self.clone(), source, revived: false })
     }
 
     /// Asks a task to end; its events tell how it did. A second call ends it without patience.
     pub(crate) fn abort(&self, task: &TaskId) {
-        self.core.abort(task);
+        let (connection, path) = (self.connection.clone(), format!("/v1/tasks/{task}/abort"));
+        tokio::spawn(async move { connection.post::<Aborted>(&path, &Empty {}).await });
     }
 
-    /// Answers a question of an agent; no option refuses.
-    ///
-    /// # Errors
-    /// When nothing waits for that answer.
-    pub(crate) fn answer(
-        &self,
-        task: &TaskId,
-        question: &str,
-        option: Option<&str>,
-    ) -> Result<(), AnswerError> {
-        self.core.permissions().answer(task, question, option)
+    /// The same again, and returns when it was heard.
+    pub(crate) async fn abort_now(&self, task: &TaskId) {
+        let path = format!("/v1/tasks/{task}/abort");
+        let _ = self.connection.post::<Aborted>(&path, &Empty {}).await;
     }
 
-    /// The conversation that was used last in a folder.
-    ///
-    /// # Errors
-    /// When the record can't be read.
-    pub(crate) async fn last_conversation(
-        &self,
-        cwd: &Path,
-    ) -> Result<Option<ConversationId>, StoreError> {
-        self.core.last_conversation(cwd).await
+    /// Answers a question of an agent; no option refuses. It may have been withdrawn or answered in the
+    /// meantime; then there is nothing to answer.
+    pub(crate) async fn answer(&self, task: &TaskId, question: &str, option: Option<String>) {
+        let path = format!("/v1/tasks/{task}/permissions/{}", encoded(question));
+        let answer = PermissionAnswer { option_id: option };
+        let _ = self.connection.change(Method::POST, &path, Some(&answer)).await;
     }
 
     /// Ends everything that this process has started, and returns when it is gone.
     pub(crate) async fn close(&self) {
-        self.core.close().await;
+        if let Behind::Here(core) = &self.behind {
+            core.close().await;
+        }
     }
+}
+
+/// A body without members.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Empty {}
+
+/// The events of a task, to its terminal one.
+#[derive(Debug)]
+pub(crate) struct Events {
+    client: Client,
+    source: EventSource,
+    /// The daemon was started anew for it.
+    revived: bool,
+}
+
+impl Events {
+    /// The next event; none after the terminal one. Cancel-safe, but for what it does when the daemon
+    /// has gone.
+    ///
+    /// A daemon that has gone is started again, once: it knows how the task ended.
+    ///
+    /// # Errors
+    /// When the events can't be had any more.
+    pub(crate) async fn next(&mut self) -> Result<Option<Event>, Failure> {
+        loop {
+            match self.source.next().await {
+                Err(error) if error.is_gone() && !self.revived => {
+                    let Behind::Daemon(starter) = &self.client.behind else {
+                        return Err(error.into());
+                    };
+                    starter.start().await?;
+                    self.revived = true;
+                    self.source.try_again();
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+}
+
+/// A path with a query.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    path: String,
+    begun: bool,
+}
+
+impl Query {
+    pub(crate) fn new(path: &str) -> Self {
+        Self { path: path.to_owned(), begun: false }
+    }
+
+    /// The same with a member; its value may be any text.
+    pub(crate) fn with(mut self, name: &str, value: impl Display) -> Self {
+        let mark = if std::mem::replace(&mut self.begun, true) { '&' } else { '?' };
+        let value = value.to_string();
+        self.path.push_str(&format!("{mark}{name}={}", encoded(&value)));
+        self
+    }
+
+    /// The same with a member, if there is a value.
+    pub(crate) fn with_some(self, name: &str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub(crate) fn path(self) -> String {
+        self.path
+    }
+}
+
+/// A text as a part of a path or a query.
+pub(crate) fn encoded(text: &str) -> impl Display {
+    utf8_percent_encode(text, NON_ALPHANUMERIC)
 }

@@ -1,8 +1,9 @@
 //! How a command fails: what is said on stderr, with which exit status.
 
-use mia_api::{Attempt, ErrorCode, PluginError};
+use mia_api::{Attempt, ErrorCode, PluginError, Problem};
 use mia_config::{ConfigErrors, EditError, KeyError, PathsError};
-use mia_core::{NoPlugin, OpenError, Refused, RegistryError};
+use mia_core::{OpenError, RegistryError};
+use mia_daemon::ClientError;
 use mia_store::StoreError;
 
 use crate::exit::Exit;
@@ -134,6 +135,29 @@ impl From<EditError> for Failure {
     }
 }
 
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(problem) => (*problem).into(),
+            other => Self::environment(other.to_string())
+                .with_help("To see how the daemon is:")
+                .with_example("status"),
+        }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let exit = match problem.exit_code {
+            1 => Exit::Failed,
+            3 => Exit::Environment,
+            _ => Exit::Usage,
+        };
+        let failure = Self::new(problem.message, exit);
+        Self { help: problem.help, example: problem.command, ..failure }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::environment(error.to_string())
@@ -162,35 +186,6 @@ impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let OpenError::Store(error) = error;
         error.into()
-    }
-}
-
-impl From<NoPlugin> for Failure {
-    fn from(error: NoPlugin) -> Self {
-        match error {
-            NoPlugin::Registry(error) => error.into(),
-            NoPlugin::NoneInstalled { known } => {
-                let mut help = String::from("Mia knows these agents:\n");
-                for (name, install) in known {
-                    help.push_str(&format!("  {name:<12}  {install}\n"));
-                }
-                help.push_str("To try Mia without an agent:");
-                Self::environment("no coding agent is installed")
-                    .with_help(help)
-                    .with_example("ask --plugin guide \"what is this repository?\"")
-            }
-            refuses @ NoPlugin::Refuses(_) => Self::usage(refuses.to_string()),
-        }
-    }
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::NoPlugin(error) => error.into(),
-            Refused::Store(error) => error.into(),
-            other => Self::usage(other.to_string()),
-        }
     }
 }
 

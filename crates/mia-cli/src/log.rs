@@ -1,42 +1,44 @@
 //! `mia log`: what was asked, and what came of it.
 
-use std::io::{self, IsTerminal};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
-use mia_store::{Filter, TaskStatus, TaskSummary};
+use mia_api::{TaskRecord, TaskStatus, TaskSummary};
 
 use crate::args::LogArgs;
+use crate::client::Query;
 use crate::failure::Failure;
 use crate::manual::{print, print_json};
-use crate::program::block_on;
+use crate::program::{Door, Program, block_on};
 use crate::setup;
-use crate::table::aligned;
-use crate::terminal::{columns, fit};
-use crate::time::{ago, took};
+use crate::table::{lines, room};
+use crate::time::{ago, since, took};
+use crate::trace::trace;
 
 /// How many characters of a prompt are listed.
 const PROMPT: usize = 60;
 /// In how many the first line that is not blank is looked for.
 const LOOKED_AT: u32 = 4096;
 
-pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
-    let paths = setup::paths()?;
-    let filter = Filter {
-        plugin: args.plugin.clone(),
-        failed: args.failed,
-        conversation: args.conversation.clone(),
-        grep: args.grep.clone(),
-        limit: args.limit,
-        prompt_chars: if args.json { None } else { Some(LOOKED_AT) },
-        ..Filter::default()
-    };
-    let tasks = block_on(async {
-        match setup::store_to_read(&paths).await? {
-            Some(store) => Ok(store.recent(&filter).await?),
-            None => Ok(Vec::new()),
-        }
-    })?;
+pub(crate) fn run(program: &Arc<Program>, door: Door, args: &LogArgs) -> Result<ExitCode, Failure> {
+    if let Some(task) = &args.trace {
+        let path = format!("/v1/tasks/{task}");
+        let task: TaskRecord =
+            block_on(setup::with_client(program, door, async |client| client.get(&path).await))?;
+        return if args.json { print_json(&task) } else { print(trace(&task).as_bytes()) };
+    }
+    let path = Query::new("/v1/history")
+        .with("limit", args.limit)
+        .with("failed", args.failed)
+        .with_some("plugin", args.plugin.as_ref())
+        .with_some("conversation", args.conversation.as_ref())
+        .with_some("grep", args.grep.as_ref())
+        .with_some("since", args.since)
+        .with_some("prompt_chars", (!args.json).then_some(LOOKED_AT))
+        .path();
+    let tasks: Vec<TaskSummary> =
+        block_on(setup::with_client(program, door, async |client| client.get(&path).await))?;
     if args.json {
         return print_json(&tasks);
     }
@@ -44,23 +46,15 @@ pub(crate) fn run(args: &LogArgs) -> Result<ExitCode, Failure> {
         let all = args.plugin.is_none()
             && args.conversation.is_none()
             && args.grep.is_none()
+            && args.since.is_none()
             && !args.failed
             && args.limit > 0;
         return print(if all { b"nothing was asked yet\n" } else { b"nothing was found\n" });
     }
-    let list = list(&tasks);
-    if !io::stdout().is_terminal() {
-        return print(list.as_bytes());
-    }
-    let room = columns();
-    let lines: String = list.lines().map(|line| format!("{}\n", fit(line, room))).collect();
-    print(lines.as_bytes())
+    print(list(&tasks).as_bytes())
 }
 
 fn list(tasks: &[TaskSummary]) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let since =
-        |then: i64| now.saturating_sub(Duration::from_millis(u64::try_from(then).unwrap_or(0)));
     let rows: Vec<_> = tasks
         .iter()
         .map(|task| {
@@ -81,10 +75,11 @@ fn list(tasks: &[TaskSummary]) -> String {
             ]
         })
         .collect();
-    aligned(&rows)
+    lines(&rows, room())
 }
 
-fn first_line(prompt: &str) -> String {
+/// The first line of a prompt that says something, cut.
+pub(crate) fn first_line(prompt: &str) -> String {
     let line = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     let mut shown: String = line.chars().map(clean).take(PROMPT).collect();

@@ -21,7 +21,12 @@ pub(crate) fn register(registry: &mut Registry, folder: &Path) {
                     (first(&mistakes), format!("see all of it with: mia plugin check {file}"))
                 }
             };
-        registry.report(BrokenPlugin { name: found.name, problem, hint });
+        registry.report(BrokenPlugin {
+            name: found.name,
+            version: ManifestAdapter::VERSION.to_owned(),
+            problem,
+            hint,
+        });
     }
 }
 

@@ -1,36 +1,29 @@
 //! `mia plugin`: see, choose and try agents.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use mia_api::{
-    ConversationId, DispatchOptions, DispatchResult, EventBody, PermissionPolicy, PluginError,
-    TaskId,
-};
-use mia_core::DispatchRequest;
-use mia_plugin::Environment;
+use mia_api::{PluginStatus, Surroundings, Switch, Switched, Tested};
 
 use crate::args::PluginAction;
+use crate::ask::environment;
 use crate::check::{self, Check};
-use crate::client::{Client, PluginStatus};
+use crate::client::encoded;
 use crate::exit::Exit;
 use crate::failure::{Failure, describe};
 use crate::install;
 use crate::manual::{print, print_json};
-use crate::program::{Program, block_on};
+use crate::program::{Door, Program, block_on};
 use crate::setup;
 use crate::signals::Signals;
-use crate::table::fitted;
-use crate::terminal::{Terminal, clean, clean_lines, columns, write};
+use crate::table::{fitted, room};
+use crate::terminal::{Terminal, clean, clean_lines, write};
 use crate::time::took;
 
-/// How long a test may take.
-const TEST: Duration = Duration::from_secs(120);
-
 pub(crate) fn run(
-    program: &Program,
+    program: &Arc<Program>,
+    door: Door,
     action: PluginAction,
     quiet: bool,
 ) -> Result<ExitCode, Failure> {
@@ -38,20 +31,22 @@ pub(crate) fn run(
         PluginAction::Check { file, replay, json } => {
             check::run(program, &Check { file: &file, replay: replay.as_deref(), json, quiet })
         }
-        PluginAction::Switch { name } => block_on(switch(program, &name, quiet)),
-        PluginAction::List { json } => block_on(async {
-            let ground = setup::ground(program).await?;
-            let plugins = ground.statuses().await;
-            ground.close().await;
+        PluginAction::Switch { name } => switch(program, door, name, quiet),
+        PluginAction::List { json } => {
+            let plugins: Vec<PluginStatus> =
+                block_on(setup::with_client(program, door, async |client| {
+                    client.post("/v1/plugins", &surroundings()).await
+                }))?;
             if json { print_json(&plugins) } else { print(list(&plugins).as_bytes()) }
-        }),
-        PluginAction::Info { name, json } => block_on(async {
-            let ground = setup::ground(program).await?;
-            let found = ground.plugin(&name).await;
-            ground.close().await;
-            let found = found?;
+        }
+        PluginAction::Info { name, json } => {
+            let path = format!("/v1/plugins/{}", encoded(&name));
+            let found: PluginStatus =
+                block_on(setup::with_client(program, door, async |client| {
+                    client.post(&path, &surroundings()).await
+                }))?;
             if json { print_json(&found) } else { print(info(&found).as_bytes()) }
-        }),
+        }
         PluginAction::Install { name, version, timeout, json } => {
             install::install(program, &name, version, &install::Manner { timeout, json, quiet })
         }
@@ -59,13 +54,24 @@ pub(crate) fn run(
             install::upgrade(program, &names, version, &install::Manner { timeout, json, quiet })
         }
         PluginAction::Uninstall { name, json } => install::uninstall(program, &name, json, quiet),
-        PluginAction::Test { name, json } => block_on(async {
-            let client = setup::client(program).await?;
-            let outcome = test(&client, name).await;
-            client.close().await;
-            tested(outcome?, json)
-        }),
+        PluginAction::Test { name, json } => {
+            let name = name.unwrap_or_else(|| "-".to_owned());
+            let path = format!("/v1/plugins/{}/test", encoded(&name));
+            let tested = block_on(setup::with_client(program, door, async |client| {
+                let (mut signals, body) = (Signals::listen()?, surroundings());
+                tokio::select! {
+                    tested = client.post::<Tested>(&path, &body) => tested.map(Some),
+                    // Nobody waits for it any more, so it ends.
+                    _ = signals.next() => Ok(None),
+                }
+            }))?;
+            tested.map_or_else(|| Ok(Exit::Interrupted.into()), |tested| told(tested, json))
+        }
     }
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings { environment: Some(environment()) }
 }
 
 fn list(plugins: &[PluginStatus]) -> String {
@@ -81,7 +87,7 @@ fn list(plugins: &[PluginStatus]) -> String {
             };
             let about = match (&plugin.agent_version, &plugin.hint, &plugin.problem) {
                 (_, _, Some(problem)) if plugin.broken => problem.clone(),
-                (Some(version), _, None) => match plugin.found_by {
+                (Some(version), _, None) => match plugin.found_by.as_deref() {
                     Some(by @ "installed by mia") => format!("{version}, {by}"),
                     _ => version.clone(),
                 },
@@ -93,11 +99,6 @@ fn list(plugins: &[PluginStatus]) -> String {
         })
         .collect();
     fitted(&rows, room())
-}
-
-/// How wide stdout is; what is no terminal takes lines of any length.
-fn room() -> usize {
-    if Terminal::of_stdout().there { columns() } else { usize::MAX }
 }
 
 fn info(plugin: &PluginStatus) -> String {
@@ -113,7 +114,7 @@ fn info(plugin: &PluginStatus) -> String {
     let more = [
         ("agent version", plugin.agent_version.as_deref()),
         ("program", plugin.binary.as_deref()),
-        ("found by", plugin.found_by),
+        ("found by", plugin.found_by.as_deref()),
         ("problem", plugin.problem.as_deref()),
         ("what to do", plugin.hint.as_deref()),
         ("by its own rules", plugin.own_rules.as_deref()),
@@ -123,83 +124,33 @@ fn info(plugin: &PluginStatus) -> String {
     fitted(&rows, room())
 }
 
-async fn switch(program: &Program, name: &str, quiet: bool) -> Result<ExitCode, Failure> {
-    let ground = setup::ground(program).await?;
-    let plugin = ground.plugins.registry().get(name)?;
-    if !ground.plugins.is_enabled(name) {
-        return Err(ground.plugins.disabled(name).into());
-    }
-    let edited = mia_config::set(&ground.paths.config_file, "active_plugin", name)?;
-    let printed =
-        print(format!("{name} is asked from now on ({})\n", edited.file.display()).as_bytes())?;
-    let missing = match ground.plugins.refusal(name) {
-        Some(refusal) => Some(refusal.clone()),
-        None => plugin.locate(&ground.environment, Path::new("/")).err(),
-    };
-    if let Some(error) = missing.filter(|_| !quiet) {
-        let hint = error.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        write(&format!("{}\n", clean(&format!("it can't answer yet: {}{hint}", error.message))));
+fn switch(
+    program: &Arc<Program>,
+    door: Door,
+    name: String,
+    quiet: bool,
+) -> Result<ExitCode, Failure> {
+    let body = Switch { name: name.clone(), environment: Some(environment()) };
+    let switched: Switched = block_on(setup::with_client(program, door, async |client| {
+        client.put("/v1/active-plugin", &body).await
+    }))?;
+    let file = switched.file.as_path().display();
+    let printed = print(format!("{name} is asked from now on ({file})\n").as_bytes())?;
+    if let Some(problem) = switched.problem.filter(|_| !quiet) {
+        let hint = switched.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        write(&format!("{}\n", clean(&format!("it can't answer yet: {problem}{hint}"))));
     }
     Ok(printed)
 }
 
-/// Asks in an empty folder of its own: the agent sees no project, and `--continue` never finds the
-/// test.
-async fn test(
-    client: &Client,
-    name: Option<String>,
-) -> Result<Result<Box<DispatchResult>, Box<PluginError>>, Failure> {
-    let task = TaskId::generate();
-    let folder = setup::paths()?.runs_dir.join(task.as_str());
-    fs::create_dir_all(&folder).map_err(|error| {
-        Failure::environment(format!("can't make the folder {}: {error}", folder.display()))
-    })?;
-    let outcome = test_in(client, name, task, folder.clone()).await;
-    // What the agent may have left there is not worth a message.
-    let _ = fs::remove_dir_all(&folder);
-    outcome
-}
-
-async fn test_in(
-    client: &Client,
-    name: Option<String>,
-    task: TaskId,
-    folder: PathBuf,
-) -> Result<Result<Box<DispatchResult>, Box<PluginError>>, Failure> {
-    let mut options = DispatchOptions::new(task, ConversationId::generate(), folder);
-    options.permissions = Some(PermissionPolicy::ReadOnly);
-    options.timeout_ms = Some(u64::try_from(TEST.as_millis()).unwrap_or(u64::MAX));
-    options.skip_context = true;
-    let request = DispatchRequest {
-        prompt: "This is a test of the connection. Answer with the one word: ok".to_owned(),
-        plugin: name,
-        fallback: Some(false),
-        ignore_breaker: true,
-        options,
-        environment: Environment::of_this_process(),
-        attended: false,
-    };
-    let mut signals = Signals::listen()?;
-    let mut events = client.dispatch(request).await?;
-    let task = events.task_id.clone();
-    loop {
-        tokio::select! {
-            () = signals.next() => client.abort(&task),
-            event = events.next() => match event.map(|event| event.body) {
-                Some(EventBody::Complete { result }) => return Ok(Ok(result)),
-                Some(EventBody::Error { error }) => return Ok(Err(error)),
-                Some(_) => {}
-                None => break,
-            },
+fn told(tested: Tested, json: bool) -> Result<ExitCode, Failure> {
+    let outcome = match tested {
+        Tested { result: Some(result), .. } => Ok(result),
+        Tested { error: Some(error), .. } => Err(error),
+        Tested { result: None, error: None } => {
+            return Err(Failure::environment("the test ended without a result"));
         }
-    }
-    Err(Failure::environment("the test ended without a result"))
-}
-
-fn tested(
-    outcome: Result<Box<DispatchResult>, Box<PluginError>>,
-    json: bool,
-) -> Result<ExitCode, Failure> {
+    };
     match outcome {
         Ok(result) if json => print_json(&result),
         Ok(result) => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::FromArgMatches;
 use mia_config::Paths;
@@ -9,10 +10,21 @@ use mia_core::{Registry, RegistryError};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
-use crate::{ask, config, doctor, log, manifests, manual, plugin};
+use crate::{
+    ask, config, conversation, daemon, doctor, log, manifests, manual, plugin, serve, tasks, usage,
+};
 
 /// Registers plugins of one's own.
-type Register = Box<dyn Fn(&mut Registry) -> Result<(), RegistryError>>;
+type Register = Box<dyn Fn(&mut Registry) -> Result<(), RegistryError> + Send + Sync>;
+
+/// Where the core of a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// In the daemon, which is started where it doesn't run.
+    Daemon,
+    /// In this process.
+    Here,
+}
 
 /// A Mia: its name, and the plugins that it has beside the built-in ones.
 pub struct Program {
@@ -37,7 +49,7 @@ impl Program {
     #[must_use]
     pub fn with_plugins(
         mut self,
-        register: impl Fn(&mut Registry) -> Result<(), RegistryError> + 'static,
+        register: impl Fn(&mut Registry) -> Result<(), RegistryError> + Send + Sync + 'static,
     ) -> Self {
         self.register.push(Box::new(register));
         self
@@ -76,11 +88,25 @@ pub fn run(program: Program) -> ExitCode {
         Err(error) => error.format(&mut crate::args::command(program.name)).exit(),
     };
     let quiet = cli.quiet;
+    let program = Arc::new(program);
+    let door = if cli.no_daemon { Door::Here } else { Door::Daemon };
     let outcome = match cli.command {
-        Command::Ask(args) => ask::run(&program, *args, quiet),
-        Command::Plugin(args) => plugin::run(&program, args.action, quiet),
+        Command::Ask(args) => ask::run(&program, door, *args, quiet),
+        Command::Watch(args) => ask::watch(&program, door, &args, quiet),
+        Command::Tasks { json } => tasks::list(&program, door, json),
+        Command::Abort(args) => tasks::abort(&program, door, &args),
+        Command::Plugin(args) => plugin::run(&program, door, args.action, quiet),
         Command::Config(args) => config::run(&program, args.action),
-        Command::Log(args) => log::run(&args),
+        Command::Log(args) => log::run(&program, door, &args),
+        Command::Usage(args) => usage::run(&program, door, &args),
+        Command::Conversation(args) => conversation::run(&program, door, args.action),
+        Command::Gc(args) => conversation::gc(&program, door, &args),
+        Command::Start => daemon::start(&program, quiet),
+        Command::Stop(args) => daemon::stop(&program, &args, quiet),
+        Command::Restart(args) => daemon::restart(&program, &args, quiet),
+        Command::Status { json } => daemon::status(&program, json),
+        Command::Logs(args) => daemon::logs(&program, &args),
+        Command::Serve { background } => serve::run(&program, background),
         Command::Doctor { json } => doctor::run(&program, json),
         Command::Completions { shell } => manual::completions(program.name, shell),
         Command::Man { command } => manual::man(program.name, command.as_deref()),

@@ -1,17 +1,24 @@
 //! Finding the user's files and opening what a command needs.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use mia_config::{Config, Loaded, Paths, Surroundings};
-use mia_core::{Core, CoreSetup, NoRecord, Plugins, Registry, RegistryError};
+use mia_config::{Config, LiveConfig, Loaded, Paths, Surroundings};
+use mia_core::{Core, CoreSetup, Fresh, NoRecord, Plugins, Registry, RegistryError, Source};
+use mia_daemon::{Connection, Places, Server};
 use mia_host::{Supervisor, SupervisorProgram};
 use mia_plugin::{Environment, Services};
-use mia_store::{Access, OpenOptions, Store};
+use mia_store::{OpenOptions, Store, StoreErrorKind};
 
 use crate::client::Client;
+use crate::daemon::Starter;
 use crate::failure::Failure;
-use crate::program::Program;
+use crate::program::{Door, Program};
+
+/// The name of the usual Mia.
+const USUAL: &str = "mia";
 
 /// Where the user's files are.
 pub(crate) fn paths() -> Result<Paths, Failure> {
@@ -27,35 +34,183 @@ pub(crate) fn config(paths: &Paths) -> Result<Loaded, Failure> {
     Ok(Config::load(paths, &|name| std::env::var_os(name), &[])?)
 }
 
-/// The store, for a command that only looks. None when nothing was ever recorded.
-pub(crate) async fn store_to_read(paths: &Paths) -> Result<Option<Store>, Failure> {
-    if !paths.database.exists() {
-        return Ok(None);
+/// The daemon's socket: that of a Mia of another name is another one.
+pub(crate) fn socket(program: &Program, paths: &Paths) -> PathBuf {
+    match program.name {
+        USUAL => paths.socket.clone(),
+        name => paths.socket.with_file_name(format!("{name}.sock")),
     }
-    let options = OpenOptions { access: Access::Read, ..OpenOptions::default() };
-    Ok(Some(Store::open(&paths.database, options).await?))
 }
 
-/// A client with the core in this process.
-pub(crate) async fn client(program: &Program) -> Result<Client, Failure> {
+/// The file whose lock tells who is the daemon.
+pub(crate) fn lock_file(program: &Program, paths: &Paths) -> PathBuf {
+    match program.name {
+        USUAL => paths.state_dir.join("daemon.lock"),
+        name => paths.state_dir.join(format!("{name}.lock")),
+    }
+}
+
+/// Where a daemon in the background says what it has to say.
+pub(crate) fn log_file(paths: &Paths) -> PathBuf {
+    paths.logs_dir.join("daemon.log")
+}
+
+/// Runs a command with the API behind that door.
+pub(crate) async fn with_client<T>(
+    program: &Arc<Program>,
+    door: Door,
+    command: impl AsyncFnOnce(&Client) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let client = client(program, door).await?;
+    let outcome = command(&client).await;
+    client.close().await;
+    outcome
+}
+
+async fn client(program: &Arc<Program>, door: Door) -> Result<Client, Failure> {
     let paths = paths()?;
-    let loaded = config(&paths)?;
-    let registry = program.registry(&paths)?;
+    match door {
+        Door::Here => {
+            let Parts { core, server, .. } = server(program, &paths).await?;
+            Ok(Client::in_process(Connection::within(mia_daemon::router(server)), core))
+        }
+        Door::Daemon => {
+            let socket = socket(program, &paths);
+            let starter = Starter::new(socket.clone());
+            if !mia_daemon::background::answers(&socket).await {
+                // Its mistakes are told best here, in their lines.
+                config(&paths)?;
+                starter.start().await?;
+            }
+            Ok(Client::of_daemon(Connection::over(socket), starter))
+        }
+    }
+}
+
+/// A core and the API over it.
+pub(crate) struct Parts {
+    pub(crate) core: Core,
+    pub(crate) server: Server,
+    /// Why nothing can be put on record, if that is so.
+    pub(crate) read_only: Option<String>,
+}
+
+/// Opens a core, and the API over it.
+pub(crate) async fn server(program: &Arc<Program>, paths: &Paths) -> Result<Parts, Failure> {
+    let (core, read_only) = core(program, paths).await?;
+    let places = Places {
+        config_file: paths.config_file.clone(),
+        runs_dir: paths.runs_dir.clone(),
+        socket: Some(socket(program, paths)),
+    };
+    let server = Server::new(core.clone(), places, Environment::of_this_process());
+    server.read_only_for(read_only.clone());
+    Ok(Parts { core, server, read_only })
+}
+
+/// Opens a core; where the record can only be read, with the reason.
+pub(crate) async fn core(
+    program: &Arc<Program>,
+    paths: &Paths,
+) -> Result<(Core, Option<String>), Failure> {
+    let config = Files::open(program, paths)?;
+    let registry = program.registry(paths)?;
     paths.ensure_state()?;
     let supervisor = Supervisor::new(SupervisorProgram::default());
     // It gets ready while the store is opened.
     supervisor.start().map_err(|error| Failure::environment(format!("can't {error}")))?;
-    let store = Store::open(&paths.database, OpenOptions::default()).await?;
+    let (store, read_only) = store(paths).await?;
     let core = Core::open(CoreSetup {
         registry,
-        config: loaded.config,
+        config: config.live.current().config.clone(),
+        source: Some(Box::new(config)),
         store,
         supervisor,
         environment: Environment::of_this_process(),
-        installed_agents: Some(paths.agents_dir),
+        installed_agents: Some(paths.agents_dir.clone()),
     })
     .await?;
-    Ok(Client::in_process(core))
+    Ok((core, read_only))
+}
+
+/// The record; one that can't be written is at least read.
+async fn store(paths: &Paths) -> Result<(Store, Option<String>), Failure> {
+    let error = match Store::open(&paths.database, OpenOptions::default()).await {
+        Ok(store) => return Ok((store, None)),
+        Err(error) => error,
+    };
+    let readable = matches!(
+        error.kind(),
+        StoreErrorKind::DiskFull
+            | StoreErrorKind::ReadOnly
+            | StoreErrorKind::Locked
+            | StoreErrorKind::Permission
+    );
+    if !readable {
+        return Err(error.into());
+    }
+    match Store::open(&paths.database, OpenOptions::read()).await {
+        Ok(store) => Ok((store, Some(error.to_string()))),
+        Err(_) => Err(error.into()),
+    }
+}
+
+/// The files that configuration and plugins come from.
+struct Files {
+    program: Arc<Program>,
+    paths: Paths,
+    live: LiveConfig,
+    manifests: Vec<(PathBuf, Option<SystemTime>)>,
+}
+
+impl Files {
+    fn open(program: &Arc<Program>, paths: &Paths) -> Result<Self, Failure> {
+        let live = LiveConfig::open(paths.clone(), &no_variable, Vec::new())?;
+        let manifests = manifests(&paths.plugins_dir);
+        Ok(Self { program: Arc::clone(program), paths: paths.clone(), live, manifests })
+    }
+}
+
+/// `MIA_ACTIVE_PLUGIN` comes with each prompt, from who asks.
+fn no_variable(_: &str) -> Option<OsString> {
+    None
+}
+
+fn manifests(folder: &Path) -> Vec<(PathBuf, Option<SystemTime>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .map(|entry| {
+            let changed = std::fs::metadata(entry.path()).and_then(|about| about.modified());
+            (entry.path(), changed.ok())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+impl Source for Files {
+    fn refresh(&mut self) -> Result<Option<Fresh>, String> {
+        let before = self.live.current();
+        let changed = self.live.refresh(&no_variable).map_err(|mistakes| mistakes.to_string())?;
+        let manifests = manifests(&self.paths.plugins_dir);
+        let other_manifests = manifests != self.manifests;
+        if !changed && !other_manifests {
+            return Ok(None);
+        }
+        let config = self.live.current().config.clone();
+        let same = before.config.plugins == config.plugins
+            && before.config.streams == config.streams
+            && !other_manifests;
+        let registry = match same {
+            true => None,
+            false => {
+                let registry = self.program.registry(&self.paths);
+                Some(registry.map_err(|error| error.to_string())?)
+            }
+        };
+        self.manifests = manifests;
+        Ok(Some(Fresh { config, registry }))
+    }
 }
 
 /// The plugins without a store: to look at agents, and to install them.
@@ -66,13 +221,20 @@ pub(crate) struct Ground {
     pub(crate) environment: Environment,
 }
 
+impl Ground {
+    /// Ends everything that was started to look.
+    pub(crate) async fn close(&self) {
+        self.supervisor.shutdown().await;
+    }
+}
+
 /// The plugins, initialized. Nothing is created, and nothing needs to be there.
 pub(crate) async fn ground(program: &Program) -> Result<Ground, Failure> {
-    client_of(|paths| program.registry(paths)).await
+    ground_of(|paths| program.registry(paths)).await
 }
 
 /// The same with these plugins.
-pub(crate) async fn client_of(
+pub(crate) async fn ground_of(
     registry: impl FnOnce(&Paths) -> Result<Registry, RegistryError>,
 ) -> Result<Ground, Failure> {
     let paths = paths()?;

@@ -4,6 +4,17 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Ctrl-C.
+    Interrupt,
+    /// A request to end.
+    Terminate,
+    /// The terminal has gone.
+    Hangup,
+}
+
 /// Ctrl-C, a request to end, and a terminal that has gone.
 #[derive(Debug)]
 pub(crate) struct Signals {
@@ -27,11 +38,11 @@ impl Signals {
     }
 
     /// The next one. Cancel-safe.
-    pub(crate) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) -> Asked {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
+            _ = self.interrupt.recv() => Asked::Interrupt,
+            _ = self.terminate.recv() => Asked::Terminate,
+            _ = self.hangup.recv() => Asked::Hangup,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::terminal::width;
+use crate::terminal::{Terminal, columns, fit, width};
 
 /// The least room that is worth cutting lines for, in columns.
 const NARROW: usize = 20;
@@ -39,6 +39,20 @@ pub(crate) fn fitted(rows: &[Vec<String>], room: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The same, one line a row: what has no room is cut off.
+pub(crate) fn lines(rows: &[Vec<String>], room: usize) -> String {
+    let text = aligned(rows);
+    match room {
+        usize::MAX => text,
+        room => text.lines().map(|line| format!("{}\n", fit(line, room))).collect(),
+    }
+}
+
+/// How wide stdout is; what is no terminal takes lines of any length.
+pub(crate) fn room() -> usize {
+    if Terminal::of_stdout().there { columns() } else { usize::MAX }
 }
 
 /// Text whose lines fit, cut between words; all but the first are indented.

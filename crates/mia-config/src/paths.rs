@@ -59,7 +59,9 @@ pub enum PathsError {
         source: io::Error,
     },
     /// The folder of the socket belongs to somebody else or is open to others.
-    #[error("use {0:?} for the socket: others own it or may write to it (remove it)")]
+    #[error(
+        "use {0:?} for the socket: others own it or may write to it (take their permission away: chmod go-w)"
+    )]
     NotPrivate(PathBuf),
 }
 

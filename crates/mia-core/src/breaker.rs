@@ -40,10 +40,12 @@ impl Bearing {
             (ErrorCode::ProviderError, Some(Cause::Server | Cause::Overloaded), _)
             | (ErrorCode::Timeout, _, Some(Phase::Stall))
             | (ErrorCode::ProcessExit, ..) => Self::Unwell,
-            // A folder that is not there is the caller's.
-            (ErrorCode::SpawnFailure, cause, _) if cause != Some(Cause::WorkingDirectory) => {
-                Self::Unwell
+            // A folder that is not there is the caller's, and a program that is not there costs
+            // nothing to look for: once it is installed it is to be asked.
+            (ErrorCode::SpawnFailure, Some(Cause::WorkingDirectory | Cause::NotInstalled), _) => {
+                Self::Nothing
             }
+            (ErrorCode::SpawnFailure, ..) => Self::Unwell,
             _ => Self::Nothing,
         }
     }
@@ -186,7 +188,8 @@ mod tests {
     #[test]
     fn m_036_what_counts_and_what_never_does() {
         let table = [
-            (ErrorCode::SpawnFailure, Some(Cause::NotInstalled), Bearing::Unwell),
+            (ErrorCode::SpawnFailure, Some(Cause::NotInstalled), Bearing::Nothing),
+            (ErrorCode::SpawnFailure, Some(Cause::NotExecutable), Bearing::Unwell),
             (ErrorCode::SpawnFailure, Some(Cause::WorkingDirectory), Bearing::Nothing),
             (ErrorCode::ProcessExit, Some(Cause::NoResult), Bearing::Unwell),
             (ErrorCode::ProviderError, Some(Cause::Server), Bearing::Unwell),

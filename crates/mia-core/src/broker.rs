@@ -1,7 +1,7 @@
 //! The permission broker: questions of agents on one side, answers of clients on the other.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
@@ -52,11 +52,12 @@ impl PermissionBroker {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the questions of one task go. `attended` says whether a client has promised to answer;
-    /// else every question is refused at once.
+    /// Where the questions of one task go. `attending` is how many clients have promised to answer;
+    /// without one, a question is refused at once. One that was asked waits, also when the last of
+    /// them leaves: somebody may come back.
     #[must_use]
-    pub fn desk(&self, task: TaskId, attended: bool) -> Arc<dyn Permissions> {
-        Arc::new(Desk { broker: self.clone(), task, attended })
+    pub fn desk(&self, task: TaskId, attending: Arc<AtomicUsize>) -> Arc<dyn Permissions> {
+        Arc::new(Desk { broker: self.clone(), task, attending })
     }
 
     /// Answers a question; no option refuses it.
@@ -90,17 +91,17 @@ impl PermissionBroker {
 struct Desk {
     broker: PermissionBroker,
     task: TaskId,
-    attended: bool,
+    attending: Arc<AtomicUsize>,
 }
 
 impl Permissions for Desk {
     fn somebody_there(&self) -> bool {
-        self.attended
+        self.attending.load(Ordering::SeqCst) > 0
     }
 
     fn ask(&self, request: PermissionRequest) -> BoxFuture<'static, PermissionResolution> {
         let unanswered = |id: String, by| PermissionResolution { id, option_id: None, by };
-        if !self.attended {
+        if !self.somebody_there() {
             return Box::pin(async move { unanswered(request.id, ResolvedBy::Nobody) });
         }
         let (answer, answered) = oneshot::channel();
@@ -153,7 +154,7 @@ mod tests {
     async fn a_question_takes_one_answer() {
         let broker = PermissionBroker::default();
         let task = TaskId::generate();
-        let desk = broker.desk(task.clone(), true);
+        let desk = broker.desk(task.clone(), Arc::new(1.into()));
         let answer = desk.ask(question("q"));
         let wrong = broker.answer(&task, "q", Some("maybe"));
         assert!(matches!(wrong, Err(AnswerError::NoSuchOption { .. })));
@@ -167,7 +168,7 @@ mod tests {
     #[tokio::test]
     async fn nobody_there_is_a_refusal_at_once() {
         let broker = PermissionBroker::default();
-        let resolution = broker.desk(TaskId::generate(), false).ask(question("q")).await;
+        let resolution = broker.desk(TaskId::generate(), Arc::default()).ask(question("q")).await;
         assert_eq!((resolution.option_id, resolution.by), (None, ResolvedBy::Nobody));
     }
 
@@ -175,7 +176,7 @@ mod tests {
     async fn a_question_that_is_put_again_outlives_the_first() {
         let broker = PermissionBroker::default();
         let task = TaskId::generate();
-        let desk = broker.desk(task.clone(), true);
+        let desk = broker.desk(task.clone(), Arc::new(1.into()));
         let first = desk.ask(question("q"));
         let second = desk.ask(question("q"));
         drop(first);
@@ -187,7 +188,7 @@ mod tests {
     async fn a_withdrawn_question_cannot_be_answered() {
         let broker = PermissionBroker::default();
         let task = TaskId::generate();
-        drop(broker.desk(task.clone(), true).ask(question("q")));
+        drop(broker.desk(task.clone(), Arc::new(1.into())).ask(question("q")));
         assert!(broker.answer(&task, "q", Some("yes")).is_err());
     }
 }

@@ -1,19 +1,21 @@
 //! The dispatcher: accepts prompts, and gives the events to follow.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
-use mia_api::{ConversationId, DispatchOptions, Event, PluginContext, TaskId};
+use mia_api::{ConversationId, DispatchOptions, PluginContext, ResumePoint, TaskId};
 use mia_plugin::{Dispatch, Environment};
 use mia_store::{Accepted, NewTask, StoreError};
 use tokio::sync::watch;
 
-use crate::core::{Core, Shared};
+use crate::core::{Core, Running, Shared, Stopping};
+use crate::feed::{Attends, Feed, TaskEvents};
 use crate::plugins::{Candidates, NoPlugin};
 use crate::recorder::Recorder;
 use crate::task::Task;
-use crate::track::Track;
-use crate::weighted;
+use crate::track::{Track, Watched};
 
 /// A prompt to dispatch.
 #[derive(Debug, Clone)]
@@ -56,9 +58,6 @@ pub enum Refused {
         /// What is wrong with it.
         problem: String,
     },
-    /// The task id was used before.
-    #[error("there is a task {0} already")]
-    TaskExists(TaskId),
     /// Too many tasks of the conversation wait (M-37).
     #[error("{waiting} tasks of the conversation {conversation} wait already, which is the limit")]
     QueueFull {
@@ -68,39 +67,18 @@ pub enum Refused {
         waiting: u64,
     },
     /// Mia is about to end.
-    #[error("mia is about to end and takes no prompts any more")]
-    Stopped,
+    #[error("mia is about to stop and takes no prompts any more")]
+    Stopping,
     /// The prompt could not be put on record.
     #[error("the prompt could not be put on record: {0}")]
     Store(#[from] StoreError),
 }
 
-/// The events of a task, in order; the last one is its terminal event.
-#[derive(Debug)]
-pub struct TaskEvents {
-    /// The task.
-    pub task_id: TaskId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
-    events: weighted::Receiver<Event>,
-}
-
-impl TaskEvents {
-    /// The next event; none after the terminal one. Cancel-safe.
-    ///
-    /// A reader that is slow makes the agent wait; one that is dropped does not end the task.
-    pub async fn next(&mut self) -> Option<Event> {
-        self.events.recv().await
-    }
-
-    /// The next event, if one waits.
-    pub fn next_waiting(&mut self) -> Option<Event> {
-        self.events.try_recv()
-    }
-}
-
 impl Core {
     /// Accepts a prompt and begins to answer it. When this returns, the prompt is on record.
+    ///
+    /// A prompt with the id of a task that has the same prompt and conversation is that task: it is
+    /// not answered again, and its events are given from the first on (M-04, M-38).
     ///
     /// Dropping the future before it returns accepts the prompt or does not; a prompt that was
     /// accepted is answered all the same.
@@ -116,17 +94,60 @@ impl Core {
             return Err(Refused::Nul(position));
         }
         check_directory(&options.working_directory)?;
+        self.refresh().await;
         let (environment, cwd) = (&request.environment, &options.working_directory);
-        let candidates = self.shared.plugins.candidates(
+        let mut candidates = self.shared.plugins().candidates(
             plugin.as_deref(),
             request.fallback,
             environment,
             cwd,
         )?;
+        if let Some(mistake) = self.mistake() {
+            let message = format!(
+                "the configuration has mistakes, and the last good one is in force: {mistake}"
+            );
+            candidates.passed_over.push(message);
+        }
         let shared = Arc::clone(&self.shared);
         // A task of its own: what was accepted is answered, even if nobody waits for this any more.
         let accepted = tokio::spawn(accept(shared, candidates, request));
-        accepted.await.unwrap_or(Err(Refused::Stopped))
+        accepted.await.unwrap_or(Err(Refused::Stopping))
+    }
+
+    /// The events of a task after that point, whoever runs it or has run it. `attends` says that the
+    /// watcher answers the agent's questions, as long as it watches.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTask`], and what reading the record can meet.
+    pub async fn watch(
+        &self,
+        task: &TaskId,
+        from: ResumePoint,
+        attends: bool,
+    ) -> Result<TaskEvents, StoreError> {
+        let running = self.shared.running.borrow().get(task).cloned();
+        if let Some(running) = running {
+            return Ok(self.shared.follow(task.clone(), &running, from, attends));
+        }
+        let conversation = self.shared.store.conversation_of(task).await?;
+        let store = self.shared.store.clone();
+        Ok(TaskEvents::new(task.clone(), conversation, store, None, from))
+    }
+}
+
+impl Shared {
+    /// The events of a task of this process.
+    fn follow(
+        &self,
+        task: TaskId,
+        running: &Running,
+        from: ResumePoint,
+        attends: bool,
+    ) -> TaskEvents {
+        let (conversation, feed) = (running.conversation.clone(), Arc::clone(&running.feed));
+        let mut events = TaskEvents::new(task, conversation, self.store.clone(), Some(feed), from);
+        events.attends = attends.then(|| Attends::new(Arc::clone(&running.attending)));
+        events
     }
 }
 
@@ -138,6 +159,9 @@ async fn accept(
 ) -> Result<TaskEvents, Refused> {
     let DispatchRequest { prompt, options, environment, attended, ignore_breaker, .. } = request;
     let (task_id, conversation_id) = (options.task_id.clone(), options.conversation_id.clone());
+    let Some(owner) = &shared.owner else {
+        return Err(StoreError::ReadOnly { path: shared.store.path().to_owned() }.into());
+    };
     let new = NewTask {
         task_id: task_id.clone(),
         conversation_id: conversation_id.clone(),
@@ -145,31 +169,85 @@ async fn accept(
         plugin: candidates.asked.first().map(|candidate| candidate.plugin.name().to_owned()),
         model: options.model.clone(),
         cwd: options.working_directory.clone(),
-        queue_limit: Some(u64::from(shared.plugins.config().limits.queue)),
+        queue_limit: Some(u64::from(shared.plugins().config().limits.queue)),
     };
-    let (queue_place, earlier_turns) = match shared.store.accept(&new, &shared.owner).await? {
+    let (abort, aborted) = watch::channel(0);
+    let running = Running {
+        conversation: conversation_id.clone(),
+        abort,
+        feed: Arc::new(Feed::new()),
+        attending: Arc::new(AtomicUsize::new(0)),
+        begun: false,
+        content: content(&new),
+    };
+    // Before it is on record: who learns of it there must find it here, and an end of Mia must wait
+    // for it.
+    let mut known = None;
+    shared.running.send_if_modified(|all| {
+        known = all.get(&task_id).cloned();
+        if known.is_none() && *shared.stopping.borrow() == Stopping::No {
+            all.insert(task_id.clone(), running.clone());
+            return true;
+        }
+        false
+    });
+    let already = |mut events: TaskEvents| {
+        events.already = true;
+        events
+    };
+    let start = ResumePoint::default();
+    if let Some(known) = known {
+        if known.content != running.content {
+            return Err(StoreError::TaskConflict { task: task_id }.into());
+        }
+        return Ok(already(shared.follow(task_id, &known, start, attended)));
+    }
+    if *shared.stopping.borrow() != Stopping::No {
+        return Err(Refused::Stopping);
+    }
+    let leave = || {
+        // Who has found it meanwhile must not wait for ever.
+        running.feed.close();
+        shared.leaves(&task_id);
+    };
+    let accepted = shared.store.accept(&new, owner).await.inspect_err(|_| leave())?;
+    let (queue_place, earlier_turns) = match accepted {
         Accepted::New { queue_place, earlier_turns, .. } => (queue_place, earlier_turns),
-        Accepted::Already { .. } => return Err(Refused::TaskExists(task_id)),
+        Accepted::Already { .. } => {
+            leave();
+            let store = shared.store.clone();
+            return Ok(already(TaskEvents::new(task_id, conversation_id, store, None, start)));
+        }
         Accepted::QueueFull { waiting } => {
+            leave();
             return Err(Refused::QueueFull { conversation: conversation_id, waiting });
         }
     };
-    let (client, events) = weighted::channel();
-    let (abort, aborted) = watch::channel(0);
-    shared.running().insert(task_id.clone(), abort);
-    let recorder = Recorder::new(shared.store.clone(), task_id.clone());
-    let permissions = shared.broker.desk(task_id.clone(), attended);
+    shared.meter.accepted();
+    let events = shared.follow(task_id.clone(), &running, start, attended);
+    let feed = Arc::clone(&running.feed);
+    let recorder = Recorder::new(shared.store.clone(), task_id.clone(), Arc::clone(&feed));
+    let watched = Watched { feed, every: Arc::clone(&shared.every) };
+    let permissions = shared.broker.desk(task_id.clone(), Arc::clone(&running.attending));
     let context = PluginContext::default();
     let task = Task {
         dispatch: Dispatch { prompt, context, environment, permissions, earlier_turns, options },
-        track: Track::new(task_id.clone(), recorder, client),
+        track: Track::new(task_id, recorder, watched),
         candidates,
         ignore_breaker,
         aborted,
-        shared,
+        plugins: shared.plugins(),
+        shared: Arc::clone(&shared),
     };
     tokio::spawn(task.run(queue_place));
-    Ok(TaskEvents { task_id, conversation_id, events })
+    Ok(events)
+}
+
+/// What tells a prompt of a conversation from another one.
+fn content(task: &NewTask) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (task.conversation_id.as_str(), task.prompt.as_str()).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn check_directory(path: &Path) -> Result<(), Refused> {

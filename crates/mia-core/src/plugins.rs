@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mia_api::{ErrorCode, PluginError};
-use mia_config::Config;
+use mia_config::{ACTIVE_PLUGIN_VARIABLE, Config};
 use mia_plugin::{CodingPlugin, Environment, Probe, Services};
 
+use crate::availability::Availability;
 use crate::registry::{Registry, RegistryError};
 use crate::settings::plugin_config;
 
 /// How long a plugin may take to get ready, or to tell of its agent.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why there is no plugin to ask.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -49,12 +50,13 @@ pub(crate) struct Candidates {
 }
 
 /// The plugins, initialized. Without a [`Core`](crate::Core) they can be looked at, not asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Plugins {
-    registry: Registry,
+    registry: Arc<Registry>,
     /// Those that refused to be initialized.
-    refusing: BTreeMap<String, PluginError>,
-    config: Config,
+    refusing: Arc<BTreeMap<String, PluginError>>,
+    config: Arc<Config>,
+    availability: Arc<Availability>,
 }
 
 impl Plugins {
@@ -77,7 +79,19 @@ impl Plugins {
             };
             refusing.insert(name.to_owned(), refused);
         }
-        Self { registry, refusing, config }
+        Self {
+            registry: Arc::new(registry),
+            refusing: Arc::new(refusing),
+            config: Arc::new(config),
+            availability: Arc::default(),
+        }
+    }
+
+    /// The same plugins, initialized as they are, under another configuration: one that says the
+    /// same of each of them.
+    #[must_use]
+    pub fn under(&self, config: Config) -> Self {
+        Self { config: Arc::new(config), ..self.clone() }
     }
 
     /// All of them.
@@ -98,6 +112,12 @@ impl Plugins {
         self.refusing.get(name)
     }
 
+    /// The name of the active plugin: the caller's environment says it, else the configuration.
+    fn active<'a>(&'a self, environment: &'a Environment) -> Option<&'a str> {
+        let said = environment.get(ACTIVE_PLUGIN_VARIABLE).and_then(|name| name.to_str());
+        said.filter(|name| !name.is_empty()).or(self.config.active_plugin.as_deref())
+    }
+
     /// The plugin that answers: the named one, else the active one, else the first installed.
     ///
     /// # Errors
@@ -109,7 +129,7 @@ impl Plugins {
         cwd: &Path,
     ) -> Result<&Arc<dyn CodingPlugin>, NoPlugin> {
         let registry = &self.registry;
-        if let Some(name) = named.or(self.config.active_plugin.as_deref()) {
+        if let Some(name) = named.or_else(|| self.active(environment)) {
             let plugin = registry.get(name)?;
             if !self.is_enabled(name) {
                 return Err(self.disabled(name).into());
@@ -198,11 +218,16 @@ impl Plugins {
         }
     }
 
-    /// What is known of a plugin's agent on this machine. Answers within 5 s.
+    /// What somebody with this environment finds of a plugin's agent on this machine. Answers within
+    /// 5 s; what was found is good for a minute, and that it is not there for 5 s (M-33).
     ///
     /// # Errors
     /// When there is no such plugin.
-    pub async fn probe(&self, name: &str) -> Result<Probe, RegistryError> {
+    pub async fn probe(
+        &self,
+        name: &str,
+        environment: &Environment,
+    ) -> Result<Probe, RegistryError> {
         let plugin = self.registry.get(name)?;
         if !self.is_enabled(name) {
             return Ok(Probe::default());
@@ -211,11 +236,7 @@ impl Plugins {
             let problem = Some(error.message.clone());
             return Ok(Probe { problem, hint: error.hint.clone(), ..Probe::default() });
         }
-        let probe = tokio::time::timeout(PATIENCE, plugin.probe()).await;
-        Ok(probe.unwrap_or_else(|_| Probe {
-            problem: Some("it did not tell of itself in 5 s".to_owned()),
-            ..Probe::default()
-        }))
+        Ok(self.availability.of(plugin, environment).await)
     }
 
     /// The error of who wants to use a plugin that is disabled.

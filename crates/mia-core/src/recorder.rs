@@ -8,6 +8,7 @@ use mia_store::{Store, StoreError};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::feed::Feed;
 use crate::weighted::{self, Place};
 
 /// How long events may wait to be written together.
@@ -19,16 +20,16 @@ const BATCH: usize = 64 * 1024;
 /// be written never stops the task: the first failure is kept, the rest is let go.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    events: weighted::Sender<Event>,
+    events: weighted::Sender<Arc<Event>>,
     failure: Arc<OnceLock<StoreError>>,
     writer: JoinHandle<()>,
 }
 
 impl Recorder {
-    pub(crate) fn new(store: Store, task: TaskId) -> Self {
+    pub(crate) fn new(store: Store, task: TaskId, feed: Arc<Feed>) -> Self {
         let (events, queue) = weighted::channel();
         let failure = Arc::new(OnceLock::new());
-        let writer = tokio::spawn(write(store, task, queue, Arc::clone(&failure)));
+        let writer = tokio::spawn(write(store, task, queue, feed, Arc::clone(&failure)));
         Self { events, failure, writer }
     }
 
@@ -38,7 +39,7 @@ impl Recorder {
     }
 
     /// Takes an event.
-    pub(crate) fn push(&self, event: Event, place: Place) {
+    pub(crate) fn push(&self, event: Arc<Event>, place: Place) {
         self.events.send(event, place);
     }
 
@@ -59,10 +60,11 @@ impl Recorder {
 async fn write(
     store: Store,
     task: TaskId,
-    mut queue: weighted::Receiver<Event>,
+    mut queue: weighted::Receiver<Arc<Event>>,
+    feed: Arc<Feed>,
     failure: Arc<OnceLock<StoreError>>,
 ) {
-    let mut batch = Vec::new();
+    let mut batch: Vec<Arc<Event>> = Vec::new();
     while let Some(event) = queue.recv().await {
         let until = Instant::now() + LINGER;
         let mut weight = event.body.weight();
@@ -76,10 +78,14 @@ async fn write(
                 Ok(None) | Err(_) => break,
             }
         }
-        if failure.get().is_none()
-            && let Err(error) = store.record(&task, &batch).await
-        {
-            let _ = failure.set(error);
+        if failure.get().is_none() {
+            match store.record(&task, &batch).await {
+                Ok(()) => batch.last().into_iter().for_each(|last| feed.recorded(last.seq)),
+                Err(error) => {
+                    feed.unrecorded();
+                    let _ = failure.set(error);
+                }
+            }
         }
         batch.clear();
     }

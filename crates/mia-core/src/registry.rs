@@ -14,6 +14,8 @@ const SHORTEST: usize = 3;
 pub struct BrokenPlugin {
     /// The name that it was to have.
     pub name: String,
+    /// The version that it was to have.
+    pub version: String,
     /// What is wrong with it.
     pub problem: String,
     /// What to do about that.

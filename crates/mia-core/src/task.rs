@@ -8,15 +8,15 @@ use mia_api::{
     Attempt, Cause, DispatchResult, ErrorCode, EventBody, NoticeKind, Phase, PluginError, TaskId,
 };
 use mia_plugin::{Dispatch, EventStream, event_channel};
-use mia_store::{Claim, Ending, Store, StoreError};
-use tokio::sync::{mpsc, oneshot, watch};
+use mia_store::{Claim, Ending, Store, StoreError, Withdrawn};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::breaker::{Bearing, Breaker, Closed, Ticket, Why};
-use crate::core::Shared;
+use crate::core::{Shared, Stopping};
 use crate::fallback::{Next, after};
-use crate::plugins::{Candidate, Candidates};
+use crate::plugins::{Candidate, Candidates, Plugins};
 use crate::track::Track;
 
 /// How often and how long the end of a task is tried to be put on record.
@@ -26,6 +26,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// One task, from acceptance to its terminal event.
 pub(crate) struct Task {
     pub(crate) shared: Arc<Shared>,
+    /// The plugins and the configuration as they were when it was accepted.
+    pub(crate) plugins: Arc<Plugins>,
     /// At least one is asked.
     pub(crate) candidates: Candidates,
     pub(crate) ignore_breaker: bool,
@@ -43,7 +45,8 @@ impl Task {
             self.track.take(EventBody::notice(NoticeKind::Warning, name));
         }
         match self.turn().await {
-            Ok(claim) => {
+            Ok((claim, _place)) => {
+                self.shared.begins(self.track.task_id());
                 let outcome = self.answer().await;
                 self.finish(Some(claim), outcome).await;
             }
@@ -51,8 +54,8 @@ impl Task {
         }
     }
 
-    /// Waits until the conversation is ours.
-    async fn turn(&mut self) -> Result<Claim, Box<PluginError>> {
+    /// Waits until the conversation is ours, and there is a place among all that are at work (M-37).
+    async fn turn(&mut self) -> Result<(Claim, Option<OwnedSemaphorePermit>), Box<PluginError>> {
         let Self { shared, track, aborted, candidates, dispatch, .. } = self;
         let name = candidates.asked.first().map_or("", |candidate| candidate.plugin.name());
         let accepted = Instant::now();
@@ -71,34 +74,51 @@ impl Task {
         let task = track.task_id().clone();
         let aborted_error = || {
             let message = "the task was aborted before it began";
-            PluginError::new(ErrorCode::Aborted, name, message)
+            let error = PluginError::new(ErrorCode::Aborted, name, message)
                 .with_cause(Cause::Requested)
-                .with_phase(Phase::Queue)
+                .with_phase(Phase::Queue);
+            interrupted(error, shared)
         };
         let (notes, mut told) = mpsc::unbounded_channel();
-        // Only the first is a notice: that it waits, and for whom.
-        let mut notes = Some(notes);
-        // Never dropped in the middle: it may just have started the task.
-        let mut turn = pin!(shared.store.wait_turn(&task, &shared.owner, |ahead, running| {
-            if let Some(notes) = notes.take() {
-                let tasks = if ahead == 1 { "task" } else { "tasks" };
-                let runs = running.map(|t| format!("; {t} runs")).unwrap_or_default();
-                let _ =
-                    notes.send(format!("waiting for {ahead} {tasks} of this conversation{runs}"));
-            }
-        }));
+        let notes = &notes;
+        let unowned = StoreError::ReadOnly { path: shared.store.path().to_owned() };
+        let turn = async {
+            let (store, owner) = (&shared.store, shared.owner.as_ref().ok_or(unowned)?);
+            // Only the first is a notice: that it waits, and for whom.
+            let mut said = false;
+            let wait = store.wait_first(&task, |ahead, running| {
+                if !std::mem::replace(&mut said, true) {
+                    let tasks = if ahead == 1 { "task" } else { "tasks" };
+                    let runs = running.map(|t| format!("; {t} runs")).unwrap_or_default();
+                    let note = format!("waiting for {ahead} {tasks} of this conversation{runs}");
+                    let _ = notes.send(note);
+                }
+            });
+            wait.await?;
+            let place = match shared.gate.try_pass() {
+                Some(place) => Some(place),
+                None => {
+                    let _ =
+                        notes.send("waiting for a place: limits.concurrent are at work".to_owned());
+                    shared.gate.pass().await
+                }
+            };
+            store.wait_turn(&task, owner, |_, _| {}).await.map(|claim| (claim, place))
+        };
+        let mut turn = pin!(turn);
         let mut withdrawn: Option<PluginError> = None;
+        let (withdrawal, mut withdrawing) = mpsc::channel(1);
         loop {
             tokio::select! {
                 turn = &mut turn => return match turn {
-                    Ok(claim) => {
+                    Ok(turn) => {
                         // One limit covers everything, the wait included (M-19).
                         if let Some(limit) = limit {
                             let left = limit.saturating_sub(accepted.elapsed()).as_millis();
                             let left = u64::try_from(left).unwrap_or(u64::MAX).max(1);
                             dispatch.options.timeout_ms = Some(left);
                         }
-                        Ok(claim)
+                        Ok(turn)
                     }
                     Err(error) => {
                         if let Some(why) = withdrawn {
@@ -118,11 +138,21 @@ impl Task {
                         () = &mut late => late_error(),
                     }
                 }, if withdrawn.is_none() => {
-                    // If it has started meanwhile, its attempt sees the abort. Beside the turn, which
-                    // may hold the store's writer.
+                    // Beside the turn, which may hold the store's writer.
                     let (store, task, error) = (shared.store.clone(), task.clone(), why.clone());
-                    tokio::spawn(async move { store.withdraw(&task, &error).await });
+                    let withdrawal = withdrawal.clone();
+                    tokio::spawn(async move {
+                        let _ = withdrawal.send(store.withdraw(&task, &error).await).await;
+                    });
                     withdrawn = Some(why);
+                }
+                Some(done) = withdrawing.recv() => {
+                    // If it has started meanwhile, its attempt sees the abort.
+                    if let (Ok(Withdrawn::Done | Withdrawn::Ended(_)), Some(why)) =
+                        (done, withdrawn.clone())
+                    {
+                        return Err(Box::new(why));
+                    }
                 }
                 () = track.hand_on(), if track.is_behind() => {}
             }
@@ -155,7 +185,7 @@ impl Task {
             let next = match candidates.get(index + 1) {
                 Some(next) => {
                     let out_of_time = limit.is_some_and(|limit| began.elapsed() >= limit);
-                    let after_output = self.shared.plugins.config().fallback.after_output;
+                    let after_output = self.plugins.config().fallback.after_output;
                     let then = after(&error, visible, out_of_time, after_output);
                     Some(next.plugin.name()).filter(|_| then != Next::Stop).map(|n| (n, then))
                 }
@@ -246,9 +276,9 @@ impl Task {
         mut has_begun: oneshot::Receiver<()>,
         mut stream: EventStream,
     ) -> (Result<DispatchResult, PluginError>, bool) {
-        let Self { track, aborted, .. } = self;
-        let plugin = &candidate.plugin;
-        let (mut asked, mut begun, mut open) = (0, false, true);
+        let Self { track, aborted, shared, .. } = self;
+        let (plugin, since) = (&candidate.plugin, Instant::now());
+        let (mut asked, mut begun, mut open, mut shown) = (0, false, true, false);
         let answer = loop {
             tokio::select! {
                 biased;
@@ -263,6 +293,10 @@ impl Task {
                 event = stream.next(), if open && !track.is_behind() => match event {
                     Some(event) => {
                         admitted.shows_life(&event);
+                        if !shown && event.is_visible() {
+                            shown = true;
+                            shared.meter.first_output(plugin.name(), since.elapsed());
+                        }
                         track.take(event);
                     }
                     None => open = false,
@@ -285,7 +319,7 @@ impl Task {
 
     /// What it costs by the configured prices, in US dollars; unknown when one is missing.
     fn price(&self, result: &DispatchResult) -> Option<f64> {
-        let price = self.shared.plugins.config().prices.get(result.model.as_ref()?)?;
+        let price = self.plugins.config().prices.get(result.model.as_ref()?)?;
         let usage = result.usage.as_ref()?;
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let cost = |tokens: u64, per_million: Option<f64>| match (tokens, per_million) {
@@ -305,16 +339,18 @@ impl Task {
     async fn finish(self, claim: Option<Claim>, outcome: Result<DispatchResult, PluginError>) {
         let Self { shared, track, .. } = self;
         let task = track.task_id().clone();
+        let outcome = outcome.map_err(|error| interrupted(error, &shared));
         let (ending, recorded) = track.close().await;
         let mut incomplete = recorded.err();
         let end = End { task: task.clone(), claim, seq: ending.seq, outcome };
-        if let Err(error) = end.record(&shared.store).await {
+        shared.meter.ended(end.outcome.as_ref());
+        let written = end.record(&shared.store).await;
+        let warning = |why| format!("the record of this task is incomplete: {why}");
+        let unwritten = written.is_err().then(|| end.clone());
+        if let Err(error) = written {
             incomplete.get_or_insert(error);
-            // Until it is on record, the conversation waits for this process.
-            tokio::spawn(end.clone().record_later(shared.store.clone()));
         }
-        shared.running().remove(&task);
-        let warning = incomplete.map(|why| format!("the record of this task is incomplete: {why}"));
+        let warning = incomplete.map(warning);
         ending.tell(match end.outcome {
             Ok(mut result) => {
                 result.warnings.extend(warning);
@@ -325,7 +361,33 @@ impl Task {
                 EventBody::Error { error: Box::new(error) }
             }
         });
+        match unwritten {
+            None => shared.leaves(&task),
+            // Until it is on record, the conversation waits for this process, and who wants to see the
+            // task finds it here.
+            Some(end) => {
+                tokio::spawn(async move {
+                    end.record_later(shared.store.clone()).await;
+                    shared.leaves(&task);
+                });
+            }
+        }
     }
+}
+
+/// The error of a task that was asked to end because Mia ends (M-39).
+fn interrupted(mut error: PluginError, shared: &Shared) -> PluginError {
+    let asked = (error.code, error.cause) == (ErrorCode::Aborted, Some(Cause::Requested));
+    if asked && *shared.stopping.borrow() == Stopping::Now {
+        error.cause = Some(Cause::Interrupted);
+        error.message = match error.phase {
+            Some(Phase::Queue) => "mia was stopped before it was this prompt's turn",
+            _ => "mia was stopped while the agent was at work",
+        }
+        .to_owned();
+        error.hint = Some("send the prompt again, or go on with the conversation".to_owned());
+    }
+    error
 }
 
 /// The error of a dispatch that nobody answered: the last one where that ended it, else that of the

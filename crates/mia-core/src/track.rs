@@ -1,11 +1,13 @@
-//! The events of a task on their way to the record and to the client.
+//! The events of a task on their way to the record and to those who watch.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mia_api::{Event, EventBody, NoticeKind, TaskId};
 
+use crate::every::Every;
+use crate::feed::Feed;
 use crate::recorder::Recorder;
-use crate::weighted;
 
 /// Numbers events and hands them on.
 #[derive(Debug)]
@@ -17,24 +19,20 @@ pub(crate) struct Track {
     thought: u64,
     /// What could not be handed on yet.
     pending: VecDeque<Event>,
-    client: weighted::Sender<Event>,
+    watched: Watched,
     recorder: Recorder,
     told_failure: bool,
 }
 
 impl Track {
-    pub(crate) fn new(
-        task_id: TaskId,
-        recorder: Recorder,
-        client: weighted::Sender<Event>,
-    ) -> Self {
+    pub(crate) fn new(task_id: TaskId, recorder: Recorder, watched: Watched) -> Self {
         Self {
             task_id,
             seq: 0,
             said: 0,
             thought: 0,
             pending: VecDeque::new(),
-            client,
+            watched,
             recorder,
             told_failure: false,
         }
@@ -55,40 +53,34 @@ impl Track {
         !self.pending.is_empty()
     }
 
-    /// Hands one event on, waiting for room at the record and at the client. Cancel-safe: an event
-    /// goes to both or stays.
+    /// Hands one event on, waiting for room at the record. Cancel-safe: an event goes everywhere or
+    /// stays.
     pub(crate) async fn hand_on(&mut self) {
         let Some(event) = self.pending.front() else { return };
-        let weight = event.body.weight();
-        let record = self.recorder.reserve(weight).await;
-        let client = self.client.reserve(weight).await;
+        let place = self.recorder.reserve(event.body.weight()).await;
         if let Some(event) = self.pending.pop_front() {
-            self.recorder.push(event.clone(), record);
-            self.client.send(event, client);
+            let event = Arc::new(event);
+            self.recorder.push(Arc::clone(&event), place);
+            self.watched.push(event);
         }
         if !self.told_failure
             && let Some(error) = self.recorder.failure()
         {
             self.told_failure = true;
             let message = format!("the record of this task is incomplete: {error}");
-            let event = self.number(EventBody::notice(NoticeKind::History, message));
-            // Not for the record, which can't take it.
-            self.client.force(event);
+            self.take(EventBody::notice(NoticeKind::History, message));
         }
     }
 
-    /// Brings what is left to the record, and to the client without waiting for it: an ended task
-    /// is not held up by a client that does not read. What is left is bounded by the plugin's sink.
-    /// Returns the terminal event's number and why the record is incomplete, if it is.
+    /// Brings what is left on its way, and waits until it is on record. Returns the terminal event's
+    /// number and why the record is incomplete, if it is.
     pub(crate) async fn close(mut self) -> (Ending, Result<(), String>) {
-        for event in std::mem::take(&mut self.pending) {
-            let place = self.recorder.reserve(event.body.weight()).await;
-            self.recorder.push(event.clone(), place);
-            self.client.force(event);
+        while self.is_behind() {
+            self.hand_on().await;
         }
         let seq = self.seq + 1;
         let recorded = self.recorder.close().await;
-        (Ending { task_id: self.task_id, seq, client: self.client }, recorded)
+        (Ending { task_id: self.task_id, seq, watched: self.watched }, recorded)
     }
 
     fn number(&mut self, body: EventBody) -> Event {
@@ -110,18 +102,35 @@ impl Track {
     }
 }
 
+/// Those who watch: the task's own watchers, and those of all tasks.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) every: Arc<Every>,
+}
+
+impl Watched {
+    fn push(&self, event: Arc<Event>) {
+        self.every.push(&event);
+        self.feed.push(event);
+    }
+}
+
 /// Where the terminal event goes, once.
 #[derive(Debug)]
 pub(crate) struct Ending {
     task_id: TaskId,
     /// Its number.
     pub(crate) seq: u64,
-    client: weighted::Sender<Event>,
+    watched: Watched,
 }
 
 impl Ending {
-    /// Tells the client how the task ended. No queue can drop it (M-08).
+    /// Tells how the task ended. No queue can drop it (M-08).
     pub(crate) fn tell(self, body: EventBody) {
-        self.client.force(Event { task_id: self.task_id, seq: self.seq, offset: None, body });
+        let event = Event { task_id: self.task_id, seq: self.seq, offset: None, body };
+        let event = Arc::new(event);
+        self.watched.every.push(&event);
+        self.watched.feed.end(event);
     }
 }

@@ -44,22 +44,12 @@ impl<T> Sender<T> {
     pub(crate) fn send(&self, item: T, place: Place) {
         let _ = self.queue.send((item, place));
     }
-
-    /// Puts an item in over the bound: for the few that must not wait.
-    pub(crate) fn force(&self, item: T) {
-        self.send(item, None);
-    }
 }
 
 impl<T> Receiver<T> {
     /// The next item; none when all senders are gone and everything was read. Cancel-safe.
     pub(crate) async fn recv(&mut self) -> Option<T> {
         self.queue.recv().await.map(|(item, _place)| item)
-    }
-
-    /// The next item, if one waits.
-    pub(crate) fn try_recv(&mut self) -> Option<T> {
-        self.queue.try_recv().ok().map(|(item, _place)| item)
     }
 }
 

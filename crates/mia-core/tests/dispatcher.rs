@@ -7,11 +7,11 @@ mod common;
 use std::sync::atomic::Ordering;
 
 use common::{all, house, kinds, request, simple_house, until};
-use mia_api::{Cause, ErrorCode, EventBody, NoticeKind, ResolvedBy};
+use mia_api::{Cause, ErrorCode, EventBody, NoticeKind, ResolvedBy, ResumePoint, TaskStatus};
 use mia_config::{Config, Price};
 use mia_core::{NoPlugin, Refused, RegistryError};
-use mia_plugin::CodingPlugin;
-use mia_store::{Filter, OpenOptions, ResumePoint, TaskStatus};
+use mia_plugin::{CodingPlugin, Environment};
+use mia_store::{Filter, OpenOptions, StoreError};
 use mia_testkit as _;
 use tempfile::tempdir;
 
@@ -194,9 +194,18 @@ async fn what_cannot_be_dispatched_is_refused_and_not_on_record() {
     assert!(matches!(error, Refused::NoPlugin(NoPlugin::NoneInstalled { .. })), "{error:?}");
     assert!(house.core.store().recent(&Filter::default()).await.unwrap().is_empty());
 
-    let once = request("c", "say a");
-    all(house.core.dispatch(once.clone()).await.unwrap()).await;
-    assert!(matches!(refused(once).await, Refused::TaskExists(_)));
+    // An id stands for one prompt of one conversation, ended or not.
+    for prompt in ["say a", "say b\ngate"] {
+        let once = request("c", prompt);
+        let events = house.core.dispatch(once.clone()).await.unwrap();
+        if prompt == "say a" {
+            all(events).await;
+        }
+        let mut other = once.clone();
+        other.prompt = "say other".into();
+        let error = refused(other).await;
+        assert!(matches!(error, Refused::Store(StoreError::TaskConflict { .. })), "{error:?}");
+    }
 }
 
 #[tokio::test]
@@ -287,13 +296,10 @@ async fn m_024_an_abort_at_any_moment_ends_the_task() {
 async fn m_024_an_abort_gets_through_to_a_task_whose_reader_stands_still() {
     let folder = tempdir().unwrap();
     let house = simple_house(&folder).await;
-    let events = house.core.dispatch(request("c", "long 1000\nsay never")).await.unwrap();
-    // It stands once it has said more than fits: 1 MiB for the client, and the sink's bound.
+    let events = house.core.dispatch(request("c", "long 300\ngate\nsay never")).await.unwrap();
+    // It has said 3 MB, more than is kept for a reader, and nobody has read a word.
+    house.puppet.strings.at_gate.notified().await;
     let wait = std::time::Duration::from_secs(20);
-    mia_testkit::proc::wait_for("the queues to fill", wait, || {
-        (house.puppet.strings.said.load(Ordering::SeqCst) > 100).then_some(())
-    })
-    .await;
     house.core.abort(&events.task_id);
     let task = events.task_id.clone();
     mia_testkit::proc::wait_for("the end", wait, || {
@@ -332,7 +338,8 @@ async fn a_plugin_that_refuses_its_configuration_is_an_error_only_for_who_asks_i
     let house = house(&folder, config, OpenOptions::default()).await;
     let error = house.core.dispatch(request("c", "say a")).await.unwrap_err();
     assert!(matches!(error, Refused::NoPlugin(NoPlugin::Refuses(_))), "{error:?}");
-    let probe = house.core.probe("puppet").await.unwrap();
+    let plugins = house.core.plugins();
+    let probe = plugins.probe("puppet", &Environment::default()).await.unwrap();
     assert_eq!(probe.problem.as_deref(), Some("no such model"));
 }
 

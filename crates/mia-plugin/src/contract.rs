@@ -13,13 +13,13 @@ use mia_api::{
 };
 use mia_host::Supervisor;
 
-use crate::ability::Lack;
 use crate::login::SignIn;
 use crate::package::Package;
 use crate::permissions::Permissions;
 use crate::sessions::Sessions;
 use crate::sink::EventSink;
 use crate::spawn::environment;
+use mia_api::Lack;
 
 /// An adapter to one kind of agent.
 ///
@@ -72,7 +72,10 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
 
     /// True when the program or the API can be reached. Answers within 5 s.
     fn is_available(&self) -> BoxFuture<'_, bool> {
-        Box::pin(async { self.probe().await.problem.is_none() })
+        Box::pin(async {
+            let environment = Environment::of_this_process();
+            self.probe(&environment).await.problem.is_none()
+        })
     }
 
     /// Where the agent's program is, without running it; none for a plugin that needs no program.
@@ -88,13 +91,16 @@ pub trait CodingPlugin: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
-    /// What is known of the agent on this machine. Answers within 5 s.
-    fn probe(&self) -> BoxFuture<'_, Probe>;
+    /// What somebody with this environment finds of the agent on this machine. Answers within 5 s.
+    fn probe<'a>(&'a self, environment: &'a Environment) -> BoxFuture<'a, Probe>;
 
     /// Asks that very program for its version, as [`probe`](CodingPlugin::probe) asks the one that
     /// is run, within that time. For `mia plugin install`, before a program becomes that one.
     fn probe_program<'a>(&'a self, _program: &'a Path, _limit: Duration) -> BoxFuture<'a, Probe> {
-        self.probe()
+        Box::pin(async {
+            let environment = Environment::of_this_process();
+            self.probe(&environment).await
+        })
     }
 
     /// The package that `mia plugin install` installs; none for a plugin whose agent it can't

@@ -7,7 +7,6 @@
 //! - [`DispatchCallbacks`] are the page's five callbacks, as a view of the events.
 //! - `conformance`, with the feature of that name, is the suite that every plugin has to pass.
 
-mod ability;
 mod callbacks;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -22,11 +21,11 @@ mod slots;
 mod spawn;
 pub mod surrogate;
 
-pub use ability::{Ability, Lack};
 pub use callbacks::{DispatchCallbacks, dispatch_with_callbacks};
 pub use contract::{CodingPlugin, Dispatch, Environment, Inherit, PluginConfig, Probe, Services};
 pub use installed::{AgentFolder, Claim, Hold};
 pub use login::{Login, LoginFile, SignIn};
+pub use mia_api::{Ability, Lack};
 pub use package::{Package, npm_cpu};
 pub use permissions::{Nobody, Permissions, ask};
 pub use sessions::{SessionKey, SessionRecord, Sessions, SessionsError};

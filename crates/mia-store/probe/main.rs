@@ -2,6 +2,9 @@
 //! done, and waits for the end of stdin or for its own.
 #![expect(clippy::unwrap_used, reason = "a test's helper fails loudly")]
 
+#[cfg(feature = "bench")]
+mod measure;
+
 use std::io::{Read, Write};
 use std::time::Instant;
 
@@ -24,6 +27,10 @@ async fn main() {
         }
         ["work", path, name, count] => work(path, name, count.parse().unwrap()).await,
         ["time", path] => time(path).await,
+        #[cfg(feature = "bench")]
+        ["measure", path] => measure::lists(path).await,
+        #[cfg(feature = "bench")]
+        ["record", path] => measure::recorders(path).await,
         _ => Ok("unknown command".to_owned()),
     };
     let line = said.unwrap_or_else(|error| format!("{} {error}", error.code()));

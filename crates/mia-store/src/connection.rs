@@ -19,6 +19,8 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) path: PathBuf,
+    /// Which file had this path when it was opened.
+    pub(crate) file: Option<(u64, u64)>,
     pub(crate) access: Access,
     /// None when opened only to read.
     pub(crate) writer: Option<Mutex<Option<SqliteConnection>>>,

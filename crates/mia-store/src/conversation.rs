@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use futures::TryStreamExt;
-use mia_api::{ConversationId, TaskId};
+use mia_api::{ConversationId, TaskId, TaskStatus};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::row::{bytes, head, tail_from, unsigned};
-use crate::{Store, StoreError, TaskStatus};
+use crate::{Store, StoreError};
 
 /// How much of what was said is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,13 @@
 //! it differs from them; reading puts it together again.
 
 use futures::TryStreamExt;
-use mia_api::{DispatchResult, Partial, PluginError, ToolCallInfo, Usage};
+use mia_api::{Cause, DispatchResult, Partial, PluginError, TaskStatus, ToolCallInfo, Usage};
 use serde_json::{Map, Value, json};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::row::{now, signed, to_word, unsigned};
-use crate::{Claim, Session, Store, StoreError, TaskStatus, session};
+use crate::{Claim, Session, Store, StoreError, session};
 
 /// How a task ended.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +68,7 @@ impl Store {
             Ok(result) => {
                 (Columns::of_result(self, &mut tx, place, result).await?, TaskStatus::Completed)
             }
-            Err(error) => {
-                (Columns::of_error(self, &mut tx, place, error).await?, TaskStatus::Failed)
-            }
+            Err(error) => (Columns::of_error(self, &mut tx, place, error).await?, status_of(error)),
         };
         columns.write(self, &mut tx, place, status, ending.seq).await?;
         if let Some(session) = ending.session {
@@ -168,6 +166,19 @@ impl Store {
         self.json(self.get(&row, "json")?)
     }
 }
+
+/// How a task with that error ended: one that Mia's own end cut off was interrupted (M-39).
+pub(crate) fn status_of(error: &PluginError) -> TaskStatus {
+    match error.cause {
+        Some(Cause::Interrupted) => TaskStatus::Interrupted,
+        _ => TaskStatus::Failed,
+    }
+}
+
+/// How far the number of an interruption is from the last event on record. A watcher may have seen
+/// some that its dying process could not record any more, and must take this one for a new one; what
+/// waits to be recorded is bounded to fewer.
+const UNRECORDED: u64 = 10_000;
 
 /// The answer's text in an attempt, in order.
 const SAID: &str = "SELECT text FROM events WHERE task = $1 AND attempt = $2 AND kind = 'token' \
@@ -317,7 +328,11 @@ impl Columns {
         let at = now();
         let last = store.last_row(connection, place).await?;
         let (last_seq, attempt) = last.map_or((0, 0), |row| (row.last_seq, row.attempt));
-        let seq = signed(seq.unwrap_or(0).max(last_seq.saturating_add(1)));
+        let next = last_seq.saturating_add(match status {
+            TaskStatus::Interrupted => UNRECORDED,
+            _ => 1,
+        });
+        let seq = signed(seq.unwrap_or(next).max(last_seq.saturating_add(1)));
         // The terminal event; what it says is in the task's own columns.
         sqlx::query(
             "INSERT INTO events (task, seq, last_seq, attempt, kind) VALUES ($1, $2, $2, $3, $4)",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mia_api::TaskId;
 
-use crate::TaskStatus;
+use mia_api::TaskStatus;
 
 /// Why the store could not do something. `Display` is a lower-case fragment that fits after
 /// "failed to open the history: ", and says what to do.

@@ -1,13 +1,12 @@
 //! What ran: lists of tasks, and one task in full (M-70).
 
-use mia_api::{Cause, ConversationId, DispatchResult, ErrorCode, PluginError, TaskId, Usage};
-use serde::Serialize;
+use crate::row::{path, word};
+use crate::{Store, StoreError, tool};
+use mia_api::{
+    AttemptRecord, ConversationId, ErrorCode, ErrorSummary, TaskId, TaskRecord, TaskSummary,
+};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{QueryBuilder, Sqlite};
-use std::path::PathBuf;
-
-use crate::row::{path, word};
-use crate::{Store, StoreError, TaskStatus, ToolRecord, tool};
 
 /// Which tasks to list. The default is the newest 50.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,82 +45,13 @@ impl Default for Filter {
     }
 }
 
-/// A task in a list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TaskSummary {
-    /// The task.
-    pub task_id: TaskId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
-    /// The prompt, or its beginning.
-    pub prompt: String,
-    /// The plugin that answered, or was asked for.
-    pub plugin: Option<String>,
-    /// How far it is.
-    pub status: TaskStatus,
-    /// Why it failed.
-    pub error: Option<ErrorSummary>,
-    /// When it was accepted, in unix milliseconds.
-    pub created_at: i64,
-    /// When it started, in unix milliseconds.
-    pub started_at: Option<i64>,
-    /// How long it took, in ms; unknown for an interrupted one.
-    pub duration_ms: Option<u64>,
-    /// What it cost in US dollars, where that is known.
-    pub cost_usd: Option<f64>,
-    /// Its tokens, where they are known.
-    pub usage: Option<Usage>,
-}
-
-/// Why a task in a list failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ErrorSummary {
-    /// The kind.
-    pub code: ErrorCode,
-    /// The finer kind.
-    pub cause: Option<Cause>,
-}
-
-/// A task in full.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TaskRecord {
-    /// What a list says of it, with the whole prompt.
-    pub summary: TaskSummary,
-    /// The model that answered, or was asked for.
-    pub model: Option<String>,
-    /// Its working directory.
-    pub cwd: PathBuf,
-    /// When it ended, or was found interrupted, in unix milliseconds.
-    pub ended_at: Option<i64>,
-    /// Its attempts, in order.
-    pub attempts: Vec<AttemptRecord>,
-    /// Its tool calls, in order of their start.
-    pub tools: Vec<ToolRecord>,
-    /// The result.
-    pub result: Option<DispatchResult>,
-    /// The error.
-    pub error: Option<PluginError>,
-}
-
-/// One plugin's try at a task.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AttemptRecord {
-    /// Counted from 0.
-    pub index: u32,
-    /// The plugin.
-    pub plugin: String,
-    /// When it began, in unix milliseconds.
-    pub started_at: i64,
-    /// When it ended, in unix milliseconds.
-    pub ended_at: Option<i64>,
-    /// Why it failed.
-    pub error: Option<PluginError>,
-}
-
-/// The columns of a [`TaskSummary`] but the prompt.
+/// The columns of a [`TaskSummary`] but the prompt. A damaged error is not to fail a whole list, so
+/// its message is nothing when it can't be read, and bytes until then.
 const SUMMARY: &str = "place, id, conversation_id, status, plugin, created_at, started_at, \
                        duration_ms, cost_usd, input_tokens, output_tokens, cache_creation, \
-                       cache_read, error_code, error_cause";
+                       cache_read, error_code, error_cause, CASE WHEN JSON_VALID(error) THEN \
+                       CAST(SUBSTR(JSON_EXTRACT(error, '$.message'), 1, 400) AS BLOB) END \
+                       AS message";
 
 impl Store {
     /// The tasks that fit, the newest first.
@@ -162,7 +92,7 @@ impl Store {
         Ok(Some(TaskRecord {
             summary: self.summary(&row)?,
             model: self.get(&row, "model")?,
-            cwd: path(self.get(&row, "cwd")?),
+            cwd: path(self.get(&row, "cwd")?).into(),
             ended_at: self.get(&row, "ended_at")?,
             attempts: self.attempts(&mut reader, place).await?,
             tools: tool::of_task(self, &mut reader, place).await?,
@@ -203,6 +133,7 @@ impl Store {
     fn summary(&self, row: &SqliteRow) -> Result<TaskSummary, StoreError> {
         let code: Option<&str> = self.get(row, "error_code")?;
         let cause: Option<&str> = self.get(row, "error_cause")?;
+        let message: Option<&[u8]> = self.get(row, "message")?;
         Ok(TaskSummary {
             task_id: self.task_id(row, "id")?,
             conversation_id: self.conversation_id(row, "conversation_id")?,
@@ -212,12 +143,13 @@ impl Store {
             error: code.map(|code| ErrorSummary {
                 code: word(code).unwrap_or(ErrorCode::Unknown),
                 cause: cause.and_then(word),
+                message: message.map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
             }),
             created_at: self.get(row, "created_at")?,
             started_at: self.get(row, "started_at")?,
             duration_ms: self.count(row, "duration_ms")?,
             cost_usd: self.get(row, "cost_usd")?,
-            usage: self.usage(row)?,
+            usage: self.tokens(row)?,
         })
     }
 }
@@ -254,18 +186,42 @@ fn select(filter: &Filter) -> QueryBuilder<Sqlite> {
         query.push_bind(since).push(")");
     }
     if let Some(text) = &filter.grep {
-        // INSTR has no wildcards; LOWER, like this, knows only ASCII letters.
-        let text = text.to_ascii_lowercase();
-        query.push(" AND (INSTR(LOWER(prompt), ").push_bind(text.clone());
+        query.push(" AND (");
+        contains(&mut query, "prompt", text);
         for member in ["message", "detail"] {
+            query.push(" OR ");
             // The text, and not the JSON that it is kept as. A damaged record is not to fail them all.
-            query.push(
-                ") > 0 OR INSTR(LOWER(CASE WHEN JSON_VALID(error) THEN JSON_EXTRACT(error, '$.",
-            );
-            query.push(member).push("') END), ").push_bind(text.clone());
+            let said =
+                format!("CASE WHEN JSON_VALID(error) THEN JSON_EXTRACT(error, '$.{member}') END");
+            contains(&mut query, &said, text);
         }
-        query.push(") > 0)");
+        query.push(")");
     }
     query.push(" ORDER BY place DESC LIMIT ").push_bind(i64::from(filter.limit));
     query
+}
+
+/// The longest pattern that LIKE takes is 50,000 bytes.
+const LIKE_BYTES: usize = 20_000;
+
+/// Adds a condition that the text of `expression` has `text` in it, ASCII letters in upper or lower
+/// case. Of a text with a zero byte only what is before it counts.
+pub(crate) fn contains(query: &mut QueryBuilder<Sqlite>, expression: &str, text: &str) {
+    if text.len() > LIKE_BYTES || text.contains('\0') {
+        query.push("INSTR(LOWER(").push(expression).push("), ");
+        query.push_bind(text.to_ascii_lowercase()).push(") > 0");
+        return;
+    }
+    // Five times as fast as the above, which copies each text. It has wildcards, which mean nothing
+    // here.
+    let mut pattern = String::with_capacity(text.len() + 8);
+    pattern.push('%');
+    for letter in text.chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    query.push(expression).push(" LIKE ").push_bind(pattern).push(" ESCAPE '\\'");
 }

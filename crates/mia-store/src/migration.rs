@@ -15,7 +15,10 @@ use crate::{StoreError, StoreErrorKind};
 pub(crate) struct Steps(&'static [&'static str]);
 
 /// The steps of this program.
-pub(crate) const STEPS: Steps = Steps(&[include_str!("../migrations/0001_first.sql")]);
+pub(crate) const STEPS: Steps = Steps(&[
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_retention.sql"),
+]);
 
 impl Steps {
     /// The version that they lead to.
@@ -158,6 +161,40 @@ async fn migrate(
     })
 }
 
+/// The most backups of one version: a migration that is killed each time is not to fill the disk.
+const BACKUPS: usize = 3;
+
+/// Removes copies that somebody was killed over, and all but the newest backups of that version, so
+/// that one more makes [`BACKUPS`]. The caller has the write lock, so nobody else makes one.
+fn tidy(path: &Path, version: i64) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str()))
+    else {
+        return;
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let kept = format!("{name}.backup-v{version}");
+    let mut backups = Vec::new();
+    for entry in entries.flatten() {
+        let found = entry.file_name();
+        let Some(found) = found.to_str() else { continue };
+        let number = found.strip_prefix(&kept).and_then(|rest| match rest {
+            "" => Some(1),
+            _ => rest.strip_prefix('.').and_then(|number| number.parse::<u32>().ok()),
+        });
+        if number.is_some() {
+            let changed = entry.metadata().and_then(|about| about.modified()).ok();
+            backups.push((changed, number, entry.path()));
+        } else if found.starts_with(&format!("{name}.backup-")) && found.contains(".unfinished") {
+            // With the journal that SQLite has beside it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    backups.sort();
+    for (_, _, oldest) in backups.iter().take((backups.len() + 1).saturating_sub(BACKUPS)) {
+        let _ = fs::remove_file(oldest);
+    }
+}
+
 /// Copies the database, whole and checked, to `mia.db.backup-v<version>` beside it, or to the first
 /// such name with a number after it that is free. The caller has the write lock.
 async fn back_up(
@@ -165,6 +202,7 @@ async fn back_up(
     version: i64,
     options: &SqliteConnectOptions,
 ) -> Result<PathBuf, StoreError> {
+    tidy(path, version);
     let unfinished = beside(path, &format!(".backup-{}.unfinished", uuid::Uuid::now_v7()));
     let made = copy_to(path, &unfinished, version, options).await;
     let kept = made.and_then(|()| keep(path, &unfinished, version));
@@ -244,9 +282,11 @@ mod tests {
     use super::*;
     use crate::{OpenOptions, Store};
 
-    const NEXT: Steps = Steps(&[STEPS.0[0], "ALTER TABLE conversations ADD COLUMN name TEXT"]);
+    const NEXT: Steps =
+        Steps(&[STEPS.0[0], STEPS.0[1], "ALTER TABLE conversations ADD COLUMN name TEXT"]);
     const BROKEN: Steps = Steps(&[
         STEPS.0[0],
+        STEPS.0[1],
         "ALTER TABLE conversations ADD COLUMN name TEXT; INSERT INTO nowhere VALUES (1)",
     ]);
 
@@ -301,9 +341,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path()).await;
         bring(&path, NEXT).await.unwrap();
-        assert_eq!(backups(&path), ["mia.db.backup-v1"]);
+        assert_eq!(backups(&path), ["mia.db.backup-v2"]);
         assert_eq!(count(&path, "SELECT count(name) + count(*) FROM conversations").await, 1);
-        let backup = folder.path().join("mia.db.backup-v1");
+        let backup = folder.path().join("mia.db.backup-v2");
         assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
         // The backup is a database of the version before, and works as one.
         let store = Store::open(&backup, OpenOptions::default()).await.unwrap();
@@ -314,10 +354,29 @@ mod tests {
     async fn a_backup_never_replaces_another() {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path()).await;
-        fs::write(folder.path().join("mia.db.backup-v1"), "precious").unwrap();
+        fs::write(folder.path().join("mia.db.backup-v2"), "precious").unwrap();
         bring(&path, NEXT).await.unwrap();
-        assert_eq!(backups(&path), ["mia.db.backup-v1", "mia.db.backup-v1.2"]);
-        assert_eq!(fs::read(folder.path().join("mia.db.backup-v1")).unwrap(), b"precious");
+        assert_eq!(backups(&path), ["mia.db.backup-v2", "mia.db.backup-v2.2"]);
+        assert_eq!(fs::read(folder.path().join("mia.db.backup-v2")).unwrap(), b"precious");
+    }
+
+    #[tokio::test]
+    async fn backups_and_what_the_killed_left_do_not_pile_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path()).await;
+        let name = |end: &str| folder.path().join(format!("mia.db.backup-{end}"));
+        for (end, age) in [("v2", 50), ("v2.2", 40), ("v2.7", 30), ("v2.9", 20), ("v1", 90)] {
+            let file = fs::File::create(name(end)).unwrap();
+            let then = std::time::SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(then).unwrap();
+        }
+        fs::write(name("0198.unfinished"), "half").unwrap();
+        fs::write(name("v2.mine"), "not one of ours").unwrap();
+        bring(&path, NEXT).await.unwrap();
+        let left =
+            ["v1", "v2", "v2.7", "v2.9", "v2.mine"].map(|end| format!("mia.db.backup-{end}"));
+        assert_eq!(backups(&path), left);
+        assert!(fs::metadata(name("v2")).unwrap().len() > 0, "the new one");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -331,7 +390,7 @@ mod tests {
         for done in futures::future::join_all(opened).await {
             done.unwrap().unwrap();
         }
-        assert_eq!(backups(&path), ["mia.db.backup-v1"]);
+        assert_eq!(backups(&path), ["mia.db.backup-v2"]);
     }
 
     #[tokio::test]
@@ -340,7 +399,7 @@ mod tests {
         let path = database(folder.path()).await;
         let error = bring(&path, BROKEN).await.unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("from format 1 to 2: ") && text.contains("nowhere"), "{text}");
+        assert!(text.contains("from format 2 to 3: ") && text.contains("nowhere"), "{text}");
         assert_eq!(backups(&path), Vec::<String>::new());
         let store = Store::open(&path, OpenOptions::default()).await.unwrap();
         assert_eq!(store.turns(&"c".parse().unwrap()).await.unwrap(), 1);
@@ -355,7 +414,7 @@ mod tests {
         for options in [OpenOptions::default(), OpenOptions::read()] {
             let error = Store::open(&path, options).await.unwrap_err();
             assert_eq!(error.kind(), StoreErrorKind::NewerSchema);
-            assert!(error.to_string().contains("made by a newer mia (format 2, this one knows 1)"));
+            assert!(error.to_string().contains("made by a newer mia (format 3, this one knows 2)"));
         }
         assert_eq!(fs::read(&path).unwrap(), before);
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,8 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// What a store is opened for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Only to read. Nothing is created, migrated or changed; works in a read-only folder.
+    /// Only to read. Nothing is created, migrated or changed; works in a read-only folder and on a
+    /// full disk.
     Read,
     /// As `Read`, and no file is made beside it either, where nobody has it open. Somebody who opens
     /// it meanwhile is not seen: when it seems damaged then, look again.
@@ -110,11 +111,13 @@ impl Store {
         let reading = base(&path, &options).read_only(true).immutable(alone);
         let mut readers = pool(reading.clone());
         let version = match read_version(&path, &readers).await {
-            // A read-only folder where nobody can make the shared memory of the WAL. With nothing in
-            // the WAL nobody needs it.
-            Err(StoreError::Permission { .. } | StoreError::ReadOnly { .. })
-                if wal_is_empty(&path) =>
-            {
+            // A read-only folder or a full disk, where nobody can make the shared memory of the WAL.
+            // With nothing in the WAL nobody needs it.
+            Err(
+                StoreError::Permission { .. }
+                | StoreError::ReadOnly { .. }
+                | StoreError::DiskFull { .. },
+            ) if wal_is_empty(&path) => {
                 readers = pool(reading.immutable(true));
                 read_version(&path, &readers).await?
             }
@@ -146,6 +149,7 @@ impl Store {
     ) -> Self {
         let owners = path.with_file_name("owners");
         let shared = Shared {
+            file: file_id(&path),
             path,
             access: options.access,
             writer: writer.map(|connection| Mutex::new(Some(connection))),
@@ -239,6 +243,11 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
         return Err(corrupt(format!("it is cut off after {} bytes", about.len())));
     }
     Ok(())
+}
+
+/// Which file it is, whatever its name.
+pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
 /// True when the write-ahead log has no content.

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mia_api::{ConversationId, PluginError, TaskId};
+use mia_api::{ConversationId, PluginError, TaskId, TaskStatus};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 use tokio::time::sleep;
 
-use crate::ending::Columns;
+use crate::ending::{Columns, status_of};
 use crate::owner::is_alive;
 use crate::row::{bytes, now, unsigned};
-use crate::{Owner, Store, StoreError, TaskStatus, recovery};
+use crate::{Owner, Store, StoreError, recovery};
 
 /// The first and the longest pause between two looks whether it is a task's turn.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(200));
@@ -156,8 +156,11 @@ impl Store {
         .await
         .map_err(failed)?;
         let place: i64 = sqlx::query(
+            // Not the place of one whose events are still to be removed.
             "INSERT INTO tasks (id, conversation_id, status, owner, plugin, model, created_at, cwd, \
-             prompt) VALUES ($1, $2, 'queued', $3, $4, $5, $6, $7, $8) RETURNING place",
+             prompt, place) VALUES ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, 1 + MAX( \
+             (SELECT COALESCE(MAX(place), 0) FROM tasks), \
+             (SELECT COALESCE(MAX(task), 0) FROM graves))) RETURNING place",
         )
         .bind(task.task_id.as_str())
         .bind(task.conversation_id.as_str())
@@ -221,8 +224,7 @@ impl Store {
         Ok(Turn::Started(Claim { task_id: task.clone(), epoch: unsigned(epoch) }))
     }
 
-    /// Waits for a task's turn and starts it. `waiting` is told whenever the number of those before
-    /// it changes, also at first when there are any.
+    /// Waits for a task's turn and starts it: [`Store::wait_first`], then [`Store::try_start`].
     ///
     /// Dropping the future leaves the task queued, or, if it had just started, running with this
     /// owner; [`Store::withdraw`] tells which.
@@ -235,6 +237,28 @@ impl Store {
         owner: &Owner,
         mut waiting: impl FnMut(u64, Option<&TaskId>),
     ) -> Result<Claim, StoreError> {
+        loop {
+            self.wait_first(task, &mut waiting).await?;
+            if let Turn::Started(claim) = self.try_start(task, owner).await? {
+                return Ok(claim);
+            }
+        }
+    }
+
+    /// Waits until no unfinished task of its conversation is before a queued one, and starts nothing.
+    /// From then on none comes before it: it can wait for something else, and [`Store::try_start`]
+    /// starts it. What dead owners left before it is ended as interrupted (M-39). `waiting` is told
+    /// whenever the number of those before it changes, also at first when there are any.
+    ///
+    /// Dropping the future leaves the task queued.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongStatus`] when it is not queued, or not any more; what writing can meet.
+    pub async fn wait_first(
+        &self,
+        task: &TaskId,
+        mut waiting: impl FnMut(u64, Option<&TaskId>),
+    ) -> Result<(), StoreError> {
         let mut pause = PAUSES.0;
         let mut told = None;
         loop {
@@ -243,13 +267,11 @@ impl Store {
             woken.as_mut().enable();
             let mut queue = self.look(task).await?;
             // Only now is it worth to ask for the write lock.
-            if queue.ahead == 0 || queue.has_dead(&self.shared.owners) {
-                match self.try_start(task, owner).await? {
-                    Turn::Started(claim) => return Ok(claim),
-                    Turn::Waiting { ahead, running } => {
-                        queue = Queue { ahead, running, owners: Vec::new() };
-                    }
-                }
+            if queue.has_dead(&self.shared.owners) {
+                queue = self.bury_dead(task).await?;
+            }
+            if queue.ahead == 0 {
+                return Ok(());
             }
             if told != Some(queue.ahead) {
                 told = Some(queue.ahead);
@@ -260,6 +282,20 @@ impl Store {
                 () = woken => {}
             }
         }
+    }
+
+    /// Ends what dead owners left before a queued task. Returns who is before it then.
+    async fn bury_dead(&self, task: &TaskId) -> Result<Queue, StoreError> {
+        let mut writer = self.writer().await?;
+        let mut tx = writer.begin().await?;
+        let (place, conversation) = self.queued(&mut tx, task).await?;
+        let ended = recovery::end_dead(self, &mut tx, Some(&conversation), place).await?;
+        let queue = self.queue(&mut tx, &conversation, place).await?;
+        tx.commit().await.map_err(|error| self.failed(error))?;
+        if ended > 0 {
+            self.shared.turn_ended.notify_waiters();
+        }
+        Ok(queue)
     }
 
     /// Ends a queued task that was aborted, or can't start, with that error (M-24).
@@ -280,7 +316,7 @@ impl Store {
             ended => return Ok(Withdrawn::Ended(ended)),
         }
         let columns = Columns::of_error(self, &mut tx, place, error).await?;
-        columns.write(self, &mut tx, place, TaskStatus::Failed, None).await?;
+        columns.write(self, &mut tx, place, status_of(error), None).await?;
         tx.commit().await.map_err(|error| self.failed(error))?;
         self.shared.turn_ended.notify_waiters();
         Ok(Withdrawn::Done)

@@ -1,11 +1,13 @@
 //! Events go on record in batches, neighbouring text joined (M-70).
 
-use mia_api::{Event, EventBody, PluginError, TaskId, ToolResultInfo};
+use std::borrow::Borrow;
+
+use mia_api::{Event, EventBody, PluginError, TaskId, TaskStatus, ToolResultInfo};
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::row::{head, now, signed, unsigned};
-use crate::{Store, StoreError, TaskStatus, tool};
+use crate::{Store, StoreError, tool};
 
 /// A row on disk takes more text while it has fewer bytes than this: each time, all of it is written
 /// again, and one page of the database is written whatever happens.
@@ -25,7 +27,11 @@ impl Store {
     /// # Errors
     /// [`StoreError::DiskFull`] and the like: nothing of the batch is on record, the dispatch can go
     /// on without. [`StoreError::Stale`] when the task was taken from this process.
-    pub async fn record(&self, task: &TaskId, events: &[Event]) -> Result<(), StoreError> {
+    pub async fn record<E: Borrow<Event> + Sync>(
+        &self,
+        task: &TaskId,
+        events: &[E],
+    ) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }
@@ -106,11 +112,11 @@ impl Store {
     }
 
     /// Appends events inside the caller's transaction.
-    pub(crate) async fn append(
+    pub(crate) async fn append<E: Borrow<Event> + Sync>(
         &self,
         connection: &mut SqliteConnection,
         place: i64,
-        events: &[Event],
+        events: &[E],
     ) -> Result<(), StoreError> {
         let last = self.last_row(connection, place).await?;
         if let Some(row) = last.as_ref().filter(|row| row.bytes >= GROW && row.is_text()) {
@@ -126,6 +132,7 @@ impl Store {
             open: last.filter(|row| row.bytes < GROW).and_then(Row::into_open),
         };
         for event in events {
+            let event = event.borrow();
             if event.seq > scribe.last_seq && !event.body.is_terminal() {
                 scribe.write(event).await?;
             }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use mia_api::{Cause, ConversationId, ErrorCode, Partial, Phase, PluginError, TaskId};
+use mia_api::{Cause, ConversationId, ErrorCode, Partial, Phase, PluginError, TaskId, TaskStatus};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::ending::Columns;
 use crate::owner::{is_alive, sweep};
-use crate::{Store, StoreError, TaskStatus};
+use crate::{Store, StoreError};
 
 /// A task that was ended because its owner had died.
 #[derive(Debug, Clone, PartialEq, Eq)]

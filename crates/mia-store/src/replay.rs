@@ -1,37 +1,11 @@
 //! Events come back from any point (M-38).
 
 use futures::TryStreamExt;
-use mia_api::{Event, EventBody, TaskId};
+use mia_api::{ConversationId, Event, EventBody, ResumePoint, TaskId, TaskStatus};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::row::{signed, tail_from, unsigned};
-use crate::{Store, StoreError, TaskStatus, tool};
-
-/// How far a client has come in a task's events: the `seq` of the last event it has, and, when that
-/// is text, the bytes of that kind up to its end: its `offset` plus its length. The default is the
-/// beginning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ResumePoint {
-    /// The event.
-    pub seq: u64,
-    /// The text's end.
-    pub offset: Option<u64>,
-}
-
-impl ResumePoint {
-    /// The point right after an event.
-    #[must_use]
-    pub fn after(event: &Event) -> Self {
-        let text = match &event.body {
-            EventBody::Token { text, .. } | EventBody::Thought { text, .. } => {
-                Some(text.len() as u64)
-            }
-            _ => None,
-        };
-        let end = event.offset.zip(text).map(|(offset, bytes)| offset.saturating_add(bytes));
-        Self { seq: event.seq, offset: end }
-    }
-}
+use crate::{Store, StoreError, tool};
 
 /// Some of a task's events, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +49,7 @@ impl Store {
             .bind(place)
             .bind(signed(from.seq))
             .fetch(&mut *reader);
-            let mut cut = Cut::new(from);
+            let mut cut = ResumeCut::new(from);
             let mut weight = 0;
             while let Some(row) = rows.try_next().await.map_err(|error| self.failed(error))? {
                 let kind: &str = self.get(&row, "kind")?;
@@ -108,6 +82,21 @@ impl Store {
             page.last_seq = seq;
         }
         Ok(page)
+    }
+
+    /// The conversation of a task.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTask`], and what reading can meet.
+    pub async fn conversation_of(&self, task: &TaskId) -> Result<ConversationId, StoreError> {
+        let mut reader = self.reader().await?;
+        let row = sqlx::query("SELECT conversation_id FROM tasks WHERE id = $1")
+            .bind(task.as_str())
+            .fetch_optional(&mut *reader)
+            .await
+            .map_err(|error| self.failed(error))?
+            .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })?;
+        self.conversation_id(&row, "conversation_id")
     }
 
     /// An event from its row.
@@ -157,20 +146,25 @@ impl Store {
     }
 }
 
-/// Takes away what the client has.
-struct Cut {
+/// Takes away of a task's events what a client has: to be applied to all that come after the last one
+/// that begins before the point.
+#[derive(Debug, Clone)]
+pub struct ResumeCut {
     from: ResumePoint,
     /// The kind of text that is being cut: the client may have had it joined over several rows.
     cutting: Option<&'static str>,
 }
 
-impl Cut {
-    fn new(from: ResumePoint) -> Self {
+impl ResumeCut {
+    /// For a client that has come that far.
+    #[must_use]
+    pub fn new(from: ResumePoint) -> Self {
         Self { from, cutting: None }
     }
 
-    /// The event, or what of it is new.
-    fn apply(&mut self, mut event: Event, last_seq: u64) -> Option<Event> {
+    /// The event, or what of it is new. `last_seq` is the number of the last event that was joined into
+    /// it.
+    pub fn apply(&mut self, mut event: Event, last_seq: u64) -> Option<Event> {
         let kind = event.body.kind();
         let first = event.seq <= self.from.seq;
         let (EventBody::Token { text, .. } | EventBody::Thought { text, .. }, Some(start)) =

@@ -1,61 +1,18 @@
 //! How values of ours stand in the database's columns.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mia_api::{ConversationId, TaskId, Usage};
+use mia_api::{ConversationId, TaskId, TaskStatus, Usage};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use crate::{Store, StoreError};
-
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
-    /// On record, waiting for its turn.
-    Queued,
-    /// It has the conversation's lock.
-    Running,
-    /// It ended with a result.
-    Completed,
-    /// It ended with an error.
-    Failed,
-    /// Its process died before its end (M-39).
-    Interrupted,
-}
-
-impl TaskStatus {
-    /// The status as it is written.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// True when nothing more happens to the task.
-    #[must_use]
-    pub const fn is_ended(self) -> bool {
-        !matches!(self, Self::Queued | Self::Running)
-    }
-}
-
-impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// Unix milliseconds now.
 pub(crate) fn now() -> i64 {
@@ -130,7 +87,7 @@ impl Store {
     }
 
     /// The columns with a task's tokens.
-    pub(crate) fn usage(&self, row: &SqliteRow) -> Result<Option<Usage>, StoreError> {
+    pub(crate) fn tokens(&self, row: &SqliteRow) -> Result<Option<Usage>, StoreError> {
         let input = self.count(row, "input_tokens")?;
         let output = self.count(row, "output_tokens")?;
         let (Some(input_tokens), Some(output_tokens)) = (input, output) else {

@@ -71,6 +71,26 @@ impl Store {
         row.map(|row| self.session_from(&row)).transpose()
     }
 
+    /// All sessions of a conversation, of whichever plugin and folder: what its plugins have to clear
+    /// before it is deleted (M-72).
+    ///
+    /// # Errors
+    /// What reading can meet.
+    pub async fn sessions_of(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<Vec<Session>, StoreError> {
+        let mut reader = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT * FROM sessions WHERE conversation_id = $1 ORDER BY plugin, used DESC",
+        )
+        .bind(conversation.as_str())
+        .fetch_all(&mut *reader)
+        .await
+        .map_err(|error| self.failed(error))?;
+        rows.iter().map(|row| self.session_from(row)).collect()
+    }
+
     /// Sets the session at its place, used now. [`Store::finish`] does the same in one step with the
     /// end of the task.
     ///
@@ -110,8 +130,10 @@ impl Store {
         Ok(done.rows_affected())
     }
 
-    /// Forgets sessions that were not used for `age`, of one plugin or of all, but none of a
-    /// conversation that has a task waiting or running (M-72). Returns how many.
+    /// Forgets sessions that were not used for `age`, of one plugin or of all, but none that a live
+    /// conversation refers to (M-72). A conversation is live as long as one of its tasks waits or
+    /// runs, or one that is on record was accepted, started or ended within `age`: such a
+    /// conversation may go on with any of its agents. Returns how many.
     ///
     /// # Errors
     /// What writing can meet; nothing is forgotten.
@@ -126,7 +148,9 @@ impl Store {
         let done = sqlx::query(
             "DELETE FROM sessions WHERE used < $1 AND ($2 IS NULL OR plugin = $2) AND NOT EXISTS \
              (SELECT 1 FROM tasks AS t WHERE t.conversation_id = sessions.conversation_id \
-             AND t.status IN ('queued', 'running'))",
+             AND t.status IN ('queued', 'running')) AND NOT EXISTS \
+             (SELECT 1 FROM conversations AS c WHERE c.id = sessions.conversation_id \
+             AND c.updated_at >= $1)",
         )
         .bind(now().saturating_sub(age))
         .bind(plugin)

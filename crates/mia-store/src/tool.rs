@@ -1,26 +1,10 @@
 //! Tool calls on record: an index over their events, with times (M-70).
 
-use mia_api::{ToolCallInfo, ToolKind, ToolResultInfo};
-use serde::Serialize;
+use mia_api::{ToolCallInfo, ToolKind, ToolRecord, ToolResultInfo};
 use sqlx::sqlite::SqliteConnection;
 
 use crate::row::{signed, to_word};
 use crate::{Store, StoreError};
-
-/// A tool call on record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ToolRecord {
-    /// The call, as the agent told of it last.
-    pub call: ToolCallInfo,
-    /// Its result; none when the task ended before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<ToolResultInfo>,
-    /// When it was called, in unix milliseconds; as exact as batches are long.
-    pub started_at: i64,
-    /// How long it took, in ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<u64>,
-}
 
 /// Notes a call; the same id again is a better description of the same call.
 pub(crate) async fn called(

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use futures::future::{BoxFuture, Either, select};
 use mia_api::{Cause, DispatchResult, ErrorCode, EventBody, Partial, PluginError, TaskId};
-use mia_plugin::{CodingPlugin, Dispatch, EventSink, PluginConfig, Probe, Services, Slot, Slots};
+use mia_plugin::{
+    CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services, Slot, Slots,
+};
 
 /// The name that people select it by.
 const NAME: &str = "loud";
@@ -84,7 +86,7 @@ impl CodingPlugin for Loud {
         Box::pin(async move { answer(dispatch, events, slot?).await })
     }
 
-    fn probe(&self) -> BoxFuture<'_, Probe> {
+    fn probe<'a>(&'a self, _environment: &'a Environment) -> BoxFuture<'a, Probe> {
         // One for an API would call it here.
         Box::pin(async { Probe { version: Some("loud enough".to_owned()), ..Probe::default() } })
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::agent_missing;
+use super::missing;
 use crate::Failure;
 use crate::outcome::Outcome;
 use crate::repository::{Repository, on_path, run};
@@ -91,7 +91,7 @@ impl Agents {
         let names = self.names().join(", ");
         if !on_path("npm") {
             let why = format!("real agents ({names}): there is no npm to install them");
-            return Ok(agent_missing(&why, String::new()));
+            return Ok(missing(&why, String::new()));
         }
         let mut command = repository.command("npm");
         command.args(["ci", "--prefer-offline"]).current_dir(repository.path("tests/agents"));
@@ -103,13 +103,13 @@ impl Agents {
         let said = run(&mut command)?;
         if !said.ok() {
             let why = format!("real agents ({names}): `npm ci` failed in tests/agents");
-            return Ok(agent_missing(&why, said.all));
+            return Ok(missing(&why, said.all));
         }
-        let missing = self.missing(repository);
-        if !missing.is_empty() {
-            let what = missing.join(", ");
+        let absent = self.missing(repository);
+        if !absent.is_empty() {
+            let what = absent.join(", ");
             let why = format!("real agents ({names}): npm did not install {what}");
-            return Ok(agent_missing(&why, said.all));
+            return Ok(missing(&why, said.all));
         }
         fs::write(repository.path(STAMP), &self.text)?;
         Ok(Outcome { summary: format!("installed: {names}"), ..Outcome::passed() })

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use super::agent_missing;
 use super::agents::Agents;
+use super::missing;
 use crate::Failure;
 use crate::outcome::Outcome;
 use crate::repository::{Repository, on_path, run};
@@ -32,7 +32,7 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         "aarch64" => "arm64",
         other => {
             let why = format!("node {wanted}: npm has none for {other}");
-            return Ok(Node { bin: None, outcome: agent_missing(&why, String::new()) });
+            return Ok(Node { bin: None, outcome: missing(&why, String::new()) });
         }
     };
     let package = format!("node-linux-{arch}");
@@ -43,7 +43,7 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
     }
     if !on_path("npm") {
         let why = format!("node {wanted} or newer: there is no npm to bring it");
-        return Ok(Node { bin: None, outcome: agent_missing(&why, String::new()) });
+        return Ok(Node { bin: None, outcome: missing(&why, String::new()) });
     }
     let spec = format!("{package}@{wanted}");
     let said = run(repository
@@ -52,7 +52,7 @@ pub(super) fn prepare(repository: &Repository, agents: &Agents) -> Result<Node, 
         .args(["--prefix", FOLDER, &spec]))?;
     if !said.ok() || !ours() {
         let why = format!("node {wanted}: npm could not install {spec}");
-        return Ok(Node { bin: None, outcome: agent_missing(&why, said.all) });
+        return Ok(Node { bin: None, outcome: missing(&why, said.all) });
     }
     let summary = format!("installed: {spec} from npm");
     Ok(Node { bin: Some(bin), outcome: Outcome { summary, ..Outcome::passed() } })

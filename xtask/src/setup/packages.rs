@@ -7,27 +7,52 @@ use crate::repository::{Repository, on_path, run};
 /// A program, and the packages of Debian that bring it.
 struct Needed {
     program: &'static str,
+    /// What it must also be able to do: it is run with these, if any, and must end well.
+    proof: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
 /// What the tests themselves need.
 const ALWAYS: [Needed; 2] = [
     // The tests of the guide make repositories.
-    Needed { program: "git", packages: &["git"] },
+    Needed { program: "git", proof: &[], packages: &["git"] },
     // SQLite is compiled with the crate that binds it.
-    Needed { program: "cc", packages: &["gcc", "libc6-dev"] },
+    Needed { program: "cc", proof: &[], packages: &["gcc", "libc6-dev"] },
 ];
 
-/// What brings the agents.
-const FOR_AGENTS: [Needed; 2] = [
-    Needed { program: "node", packages: &["nodejs", "ca-certificates"] },
-    Needed { program: "npm", packages: &["npm"] },
+/// What brings the agents and what checks the API.
+const FOR_NODE: [Needed; 2] = [
+    Needed { program: "node", proof: &[], packages: &["nodejs", "ca-certificates"] },
+    Needed { program: "npm", proof: &[], packages: &["npm"] },
 ];
 
-/// Installs what is missing; what brings the agents only where they are not there yet.
-pub(super) fn prepare(repository: &Repository, agents: bool) -> Result<Outcome, Failure> {
-    let needed = ALWAYS.iter().chain(FOR_AGENTS.iter().filter(|_| agents));
-    let missing: Vec<&Needed> = needed.filter(|needed| !on_path(needed.program)).collect();
+/// What fuzzes the API. Debian splits off what makes a virtual environment.
+const FOR_PYTHON: [Needed; 1] = [Needed {
+    program: "python3",
+    proof: &["-c", "import ensurepip, venv"],
+    packages: &["python3", "python3-venv"],
+}];
+
+impl Needed {
+    fn is_there(&self, repository: &Repository) -> bool {
+        on_path(self.program)
+            && (self.proof.is_empty()
+                || run(repository.command(self.program).args(self.proof)).is_ok_and(|s| s.ok()))
+    }
+}
+
+/// Installs what is missing; what brings packages of node or of Python only where these are not
+/// there yet.
+pub(super) fn prepare(
+    repository: &Repository,
+    node: bool,
+    python: bool,
+) -> Result<Outcome, Failure> {
+    let needed = ALWAYS
+        .iter()
+        .chain(FOR_NODE.iter().filter(|_| node))
+        .chain(FOR_PYTHON.iter().filter(|_| python));
+    let missing: Vec<&Needed> = needed.filter(|needed| !needed.is_there(repository)).collect();
     if missing.is_empty() {
         return Ok(Outcome::passed());
     }

@@ -9,8 +9,8 @@ use mia_api::{
     PluginError, TaskId,
 };
 use mia_plugin::{
-    CodingPlugin, Dispatch, EventSink, PluginConfig, Probe, Services, SessionKey, SessionRecord,
-    SessionsError, Slot, Slots,
+    CodingPlugin, Dispatch, Environment, EventSink, PluginConfig, Probe, Services, SessionKey,
+    SessionRecord, SessionsError, Slot, Slots,
 };
 
 use super::answer;
@@ -91,7 +91,7 @@ impl CodingPlugin for Guide {
         })
     }
 
-    fn probe(&self) -> BoxFuture<'_, Probe> {
+    fn probe<'a>(&'a self, _environment: &'a Environment) -> BoxFuture<'a, Probe> {
         let version = Some(self.version().to_owned());
         Box::pin(async { Probe { version, ..Probe::default() } })
     }

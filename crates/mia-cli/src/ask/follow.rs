@@ -4,15 +4,14 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mia_api::{Event, EventBody};
-use mia_core::DispatchRequest;
+use mia_api::{Event, EventBody, TaskId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::json::JsonOutput;
 use super::question::Questions;
-use super::relay::{Relay, Shown};
+use super::relay::{Relay, Shown, Tie};
 use super::text::TextOutput;
-use crate::client::Client;
+use crate::client::{Client, Events};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::signals::Signals;
@@ -56,25 +55,43 @@ impl Output {
     }
 }
 
-/// Dispatches, and shows what comes until the terminal event.
+/// A task that is to be followed.
+pub(super) struct Followed<'a> {
+    pub(super) client: &'a Client,
+    pub(super) task: TaskId,
+    pub(super) tie: Tie,
+}
+
+/// How long a prompt that is on its way is waited for when a signal has come.
+const HANDING_OVER: Duration = Duration::from_secs(5);
+
+/// Waits for a task's events, and shows them until the terminal one.
 ///
 /// # Errors
-/// When the prompt was not accepted, or the answer can't be written for another reason than that
-/// its reader has gone.
+/// When the prompt was not accepted, the events can't be had any more, or the answer can't be written
+/// for another reason than that its reader has gone.
 pub(super) async fn follow(
-    client: &Client,
-    request: DispatchRequest,
+    followed: Followed<'_>,
+    events: impl Future<Output = Result<Events, Failure>>,
     mut output: Output,
     mut questions: Option<Questions>,
 ) -> Result<ExitCode, Failure> {
+    let Followed { client, task, tie } = followed;
     let mut signals = Signals::listen()?;
-    let events = tokio::select! {
+    let mut events = std::pin::pin!(events);
+    let (events, aborting) = tokio::select! {
         biased;
-        () = signals.next() => return Ok(Exit::Interrupted.into()),
-        events = client.dispatch(request) => events?,
+        _ = signals.next() => {
+            // It may be on record already, and then has to be aborted.
+            match tokio::time::timeout(HANDING_OVER, events).await {
+                Ok(Ok(events)) => (events, true),
+                _ => return Ok(Exit::Interrupted.into()),
+            }
+        }
+        events = &mut events => (events?, false),
     };
-    let task = events.task_id.clone();
-    let mut events = Relay::start(client, events, signals);
+    let mut lost = None;
+    let mut events = Relay::start(client, (task.clone(), tie), events, signals, aborting);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
     let mut exit = Exit::Failed;
@@ -88,6 +105,7 @@ pub(super) async fn follow(
                 while let Some(event) = next {
                     match event {
                         Shown::Aborting => output.aborting(),
+                        Shown::Lost(failure) => lost = Some(failure),
                         Shown::Event(event) => {
                             note(&event.body, &mut exit, &mut questions);
                             if unwritten.is_none() {
@@ -103,8 +121,7 @@ pub(super) async fn follow(
                 shown
             }
             (id, option) = next_answer(&mut questions) => {
-                // It may have been withdrawn in the meantime; then there is nothing to answer.
-                let _ = client.answer(&task, &id, option.as_deref());
+                client.answer(&task, &id, option).await;
                 if let Output::Text(output) = &mut output {
                     // The person has typed a line end.
                     output.set_line_open(false);
@@ -134,7 +151,10 @@ pub(super) async fn follow(
         }
     }
     match unwritten {
-        None => Ok(exit.into()),
+        None => match lost {
+            Some(failure) => Err(failure),
+            None => Ok(exit.into()),
+        },
         // A pipe to `head`: it has what it wanted.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Failed.into()),
         Some(error) => Err(Failure::answer(format!("can't write the answer to stdout: {error}"))),

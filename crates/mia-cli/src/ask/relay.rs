@@ -1,4 +1,4 @@
-//! Between the core and the screen: events go through, Ctrl-C goes back.
+//! Between the task and the screen: events go through, Ctrl-C goes back.
 //!
 //! The screen may stand still for as long as nobody reads the answer (a pager, a stopped pipe).
 //! This part never does, so that a task can be aborted all the same.
@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use mia_api::{Event, TaskId};
-use mia_core::TaskEvents;
 use tokio::sync::mpsc;
 
-use crate::client::Client;
+use crate::client::{Client, Events};
 use crate::exit::Exit;
-use crate::signals::Signals;
+use crate::failure::Failure;
+use crate::signals::{Asked, Signals};
 use crate::terminal::Terminal;
 
 /// How many events may wait for the screen. Text joins before, so each may hold much.
@@ -26,14 +26,28 @@ pub(super) enum Shown {
     Event(Event),
     /// A signal asked for the end.
     Aborting,
+    /// The events can't be had any more.
+    Lost(Failure),
+}
+
+/// What becomes of a task when this process is asked to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// The task is aborted, whatever ends this process.
+    Attached,
+    /// The task is aborted when a person asks for that; it goes on when only the terminal has gone.
+    Loose,
+    /// The task is only watched, and goes on.
+    None,
 }
 
 /// Hands the events of a task on, and aborts it when a signal asks for that. A second signal ends
-/// this process at once; what still runs is then ended by the supervisor.
+/// this process at once; a task in this process is then ended by the supervisor.
 pub(super) struct Relay {
     client: Client,
     task: TaskId,
-    events: TaskEvents,
+    tie: Tie,
+    events: Events,
     signals: Signals,
     screen: mpsc::Sender<Shown>,
     aborting: bool,
@@ -42,37 +56,57 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Starts it in a task of its own, and returns where the events come out.
+    /// Starts it in a task of its own, and returns where the events come out. With `aborting` a signal
+    /// has come already.
     pub(super) fn start(
         client: &Client,
-        events: TaskEvents,
+        (task, tie): (TaskId, Tie),
+        events: Events,
         signals: Signals,
+        aborting: bool,
     ) -> mpsc::Receiver<Shown> {
         let (screen, shown) = mpsc::channel(QUEUE);
-        let task = events.task_id.clone();
         let client = client.clone();
-        let relay = Self { client, task, events, signals, screen, aborting: false, stuck: false };
-        tokio::spawn(relay.run());
+        let (aborting_now, stuck) = (false, false);
+        let mut relay =
+            Self { client, task, tie, events, signals, screen, aborting: aborting_now, stuck };
+        tokio::spawn(async move {
+            if aborting {
+                relay.abort(Asked::Interrupt).await;
+            }
+            relay.run().await;
+        });
         shown
     }
 
     async fn run(mut self) {
-        loop {
+        let lost = loop {
             tokio::select! {
                 biased;
-                () = self.signals.next() => self.abort(),
+                asked = self.signals.next() => self.abort(asked).await,
                 event = self.events.next() => match event {
-                    Some(event) => self.hand_on(event).await,
-                    None => break,
+                    Ok(Some(event)) => self.hand_on(event).await,
+                    Ok(None) => break None,
+                    Err(lost) => break Some(lost),
                 },
             }
+        };
+        let Self { client, mut signals, screen, stuck, aborting, .. } = self;
+        if let Some(lost) = lost {
+            let _ = screen.send(Shown::Lost(lost)).await;
         }
-        let Self { client, mut signals, screen, stuck, .. } = self;
         drop(screen);
-        if stuck {
+        if aborting && !stuck {
+            // The end was asked for, and has come; the screen gets a moment for what it still has.
+            tokio::select! {
+                () = tokio::time::sleep(PATIENCE) => {}
+                _ = signals.next() => {}
+            }
+            client.close().await;
+        } else if stuck {
             tokio::select! {
                 () = client.close() => {}
-                () = signals.next() => {}
+                _ = signals.next() => {}
             }
         } else {
             // The task is over; only the screen may still be at work, or what is left be ended.
@@ -81,8 +115,18 @@ impl Relay {
         leave();
     }
 
-    fn abort(&mut self) {
+    async fn abort(&mut self, asked: Asked) {
+        let leaves = match self.tie {
+            Tie::Attached => false,
+            Tie::Loose => asked == Asked::Hangup && !self.client.is_here(),
+            Tie::None => true,
+        };
+        if leaves {
+            leave();
+        }
         if std::mem::replace(&mut self.aborting, true) {
+            // The daemon must have heard of it.
+            let _ = tokio::time::timeout(PATIENCE, self.client.abort_now(&self.task)).await;
             leave();
         }
         self.client.abort(&self.task);
@@ -105,7 +149,7 @@ impl Relay {
                     }
                     return;
                 }
-                () = self.signals.next() => self.abort(),
+                asked = self.signals.next() => self.abort(asked).await,
                 () = tokio::time::sleep(PATIENCE), if self.aborting => {
                     self.stuck = true;
                     return;

@@ -8,7 +8,6 @@ use mia_plugin::{AgentFolder, Environment, Lack, Probe, SignIn};
 use serde::Serialize;
 
 use super::check::{Check, Group};
-use crate::client::probe_all;
 
 const GROUP: Group = Group::Agents;
 
@@ -49,7 +48,7 @@ pub(super) async fn checks(
         checks.push(Check::info(GROUP, "plugins", message));
     }
     let mut health = Vec::new();
-    for (name, probe) in probe_all(&plugins).await {
+    for (name, probe) in plugins.probe_all(environment).await {
         let active = active.as_deref() == Some(&name);
         let one = look(&plugins, name, probe, active, environment, installed);
         checks.extend(judged(&one));

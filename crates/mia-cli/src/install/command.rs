@@ -107,7 +107,7 @@ pub(super) async fn unless_interrupted<T>(
     let mut work = std::pin::pin!(work);
     tokio::select! {
         outcome = &mut work => outcome,
-        () = signals.next() => {
+        _ = signals.next() => {
             // All that writes is gone before what it wrote is removed.
             ground.supervisor.shutdown().await;
             Err(Failure::interrupted("interrupted; what was installed before stays as it was"))

@@ -121,7 +121,7 @@ fn no_agent_is_status_3_with_all_that_helps() {
 fn a_time_limit_ends_it() {
     let person = Person::new();
     person.claude(&(begin() + "read-line\n"));
-    let child = person.start(&["ask", "--timeout", "300ms", "do it"]);
+    let child = person.start(&["--no-daemon", "ask", "--timeout", "300ms", "do it"]);
     let mia = child.id();
     let below = block_until("the agent", SOON, || Some(descendants(mia)).filter(|d| d.len() > 1));
     let ran: Ran = child.wait_with_output().unwrap().into();
@@ -134,7 +134,7 @@ fn a_time_limit_ends_it() {
 fn the_reader_that_goes_ends_the_agent() {
     let person = Person::new();
     person.claude(&(begin() + &say("first\n") + "read-line\n"));
-    let mut child = person.start(&["ask", "do it"]);
+    let mut child = person.start(&["--no-daemon", "ask", "do it"]);
     let mut first = [0; 6];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let below = descendants(child.id());

@@ -167,7 +167,7 @@ fn a_cwd_that_may_not_be_read_is_refused() {
     let closed = person.project().join("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
-    let args = ["ask", "--cwd", "closed", "x"];
+    let args = ["--no-daemon", "ask", "--cwd", "closed", "x"];
     let mut mia = person.mia(&args);
     if rustix::process::geteuid().is_root() {
         for folder in [person.folder().to_owned(), person.mia_home()] {

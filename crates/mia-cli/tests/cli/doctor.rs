@@ -82,7 +82,7 @@ fn everything(folder: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn m_071_all_is_well() {
     let (person, _claude) = well();
-    person.run(&["ask", "--plugin", "guide", "help"]).code(0);
+    person.run(&["--no-daemon", "ask", "--plugin", "guide", "help"]).code(0);
     let ran = person.run(&["doctor"]).code(0);
     let lines: Vec<_> = ran
         .out
@@ -124,7 +124,7 @@ fn m_071_nothing_is_changed() {
     let before = everything(person.folder());
     doctor(&person, 0);
     assert_eq!(everything(person.folder()), before, "nothing was there");
-    person.run(&["ask", "--plugin", "guide", "help"]).code(0);
+    person.run(&["--no-daemon", "ask", "--plugin", "guide", "help"]).code(0);
     let before = everything(person.folder());
     doctor(&person, 0);
     assert_eq!(everything(person.folder()), before, "a record is there");
@@ -157,7 +157,7 @@ fn m_071_files_that_can_not_be_used_are_failures() {
 async fn m_071_a_damaged_or_locked_database_is_a_failure() {
     let (person, _claude) = well();
     for _ in 0..20 {
-        person.run(&["ask", "--plugin", "guide", "help"]).code(0);
+        person.run(&["--no-daemon", "ask", "--plugin", "guide", "help"]).code(0);
     }
     let path = person.database();
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);

@@ -58,7 +58,7 @@ fn m_024_ctrl_c_aborts_and_leaves_nothing() {
     for number in [INT, TERM] {
         let person = Person::new();
         let claude = busy(&person, "");
-        let mut child = person.start(&["ask", "do it"]);
+        let mut child = person.start(&["--no-daemon", "ask", "do it"]);
         let (_out, processes) = working(&mut child, &claude);
         signal(&child, number);
         ended(child).code(130).says(&["error: claude-code: "]);
@@ -94,7 +94,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
     let person = Person::new();
     // Deaf to all that is kind, so that the first one alone takes seconds.
     let claude = busy(&person, "ignore TERM\nignore INT\n");
-    let mut child = person.start(&["ask", "do it"]);
+    let mut child = person.start(&["--no-daemon", "ask", "do it"]);
     let (_out, processes) = working(&mut child, &claude);
     signal(&child, INT);
     let first = Instant::now();
@@ -117,7 +117,7 @@ fn a_second_ctrl_c_ends_it_at_once() {
 fn m_021_nothing_outlives_a_killed_mia() {
     let person = Person::new();
     let claude = busy(&person, "ignore TERM\n");
-    let mut child = person.start(&["ask", "do it"]);
+    let mut child = person.start(&["--no-daemon", "ask", "do it"]);
     let (_out, processes) = working(&mut child, &claude);
     signal(&child, KILL);
     assert_eq!(block_until_gone(&processes, SWEPT), Ok(()));
@@ -133,7 +133,7 @@ fn ctrl_c_works_while_nobody_reads_the_answer() {
     claude.script(
         &(begin() + &say("working\n") + &go_on_saying(50_000, &"x".repeat(1000)) + "hang\n"),
     );
-    let mut child = person.start(&["ask", "do it"]);
+    let mut child = person.start(&["--no-daemon", "ask", "do it"]);
     let mut out = child.stdout.take().unwrap();
     let mut first = [0; 8];
     out.read_exact(&mut first).unwrap();

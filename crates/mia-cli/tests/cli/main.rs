@@ -9,6 +9,7 @@ mod bad_prompt;
 mod bad_state;
 mod claude;
 mod config;
+mod daemon;
 mod doctor;
 mod end;
 mod install;

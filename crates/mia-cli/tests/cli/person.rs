@@ -52,6 +52,14 @@ pub(crate) struct Person {
     folder: TempDir,
 }
 
+impl Drop for Person {
+    fn drop(&mut self) {
+        if self.mia_home().join("daemon.sock").exists() {
+            let _ = self.mia(&["stop", "--now", "--quiet"]).output();
+        }
+    }
+}
+
 impl Person {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();

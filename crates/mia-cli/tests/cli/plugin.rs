@@ -80,22 +80,6 @@ fn switch_to_an_agent_that_is_not_there_tells_how_to_install_it() {
     assert_eq!(person.run(&["plugin", "switch", "guide"]).code(0).err, "");
 }
 
-#[test]
-fn a_look_at_agents_needs_no_record_and_makes_none() {
-    let person = Person::new();
-    std::fs::remove_dir(person.mia_home()).unwrap();
-    for args in [&["list"][..], &["info", "guide"]] {
-        person.run(&[&["plugin"], args].concat()).code(0);
-        assert!(!person.mia_home().exists(), "{args:?}");
-    }
-    std::fs::create_dir(person.mia_home()).unwrap();
-    std::fs::write(person.database(), "garbage").unwrap();
-    for args in [&["list"][..], &["info", "guide"]] {
-        person.run(&[&["plugin"], args].concat()).code(0);
-    }
-    person.run(&["plugin", "test", "guide"]).code(3);
-}
-
 /// Puts a manifest there whose program is missing.
 fn manifest(person: &Person, name: &str, install: &str) {
     let folder = person.mia_home().join("plugins");

@@ -116,7 +116,7 @@ fn the_end_of_input_refuses() {
 fn ctrl_c_withdraws_the_question() {
     let person = Person::new();
     asking(&person);
-    let mut terminal = Terminal::start(&person, &["ask", "make x"]);
+    let mut terminal = Terminal::start(&person, &["--no-daemon", "ask", "make x"]);
     terminal.wait_for("n: Deny ›");
     let processes = descendants(terminal.process().pid());
     terminal.keys("\x03");

@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 use crate::claude::{answer, begin, end, say};
 use crate::person::{Person, Ran};
 
-const ASK: [&str; 3] = ["ask", "--conversation", "talk"];
+const ASK: [&str; 4] = ["--no-daemon", "ask", "--conversation", "talk"];
 
 /// A first one that works until the gate is opened, and a second one that waits for it.
 fn two(person: &Person) -> (Child, BufReader<ChildStdout>, Child, BufReader<ChildStderr>) {

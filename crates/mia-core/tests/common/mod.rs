@@ -232,7 +232,7 @@ impl CodingPlugin for Puppet {
         })
     }
 
-    fn probe(&self) -> BoxFuture<'_, Probe> {
+    fn probe<'a>(&'a self, _environment: &'a Environment) -> BoxFuture<'a, Probe> {
         Box::pin(async { Probe::default() })
     }
 
@@ -271,6 +271,7 @@ pub async fn core_of(
     Core::open(CoreSetup {
         registry,
         config,
+        source: None,
         store: Store::open(folder.path().join("mia.db"), options).await.unwrap(),
         supervisor: Supervisor::new(SupervisorProgram::default()),
         environment: Environment::default(),

@@ -46,7 +46,7 @@ fn become_supervisor(token: Token) -> std::io::Result<()> {
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
     drop(null);
-    close_inherited(&socket)?;
+    close_inherited(&[socket.as_fd()])?;
 
     // An own session: a terminal's Ctrl-C and hang-up reach neither us nor any agent. It fails
     // only where we lead a group already, which does no harm.
@@ -68,15 +68,21 @@ fn become_supervisor(token: Token) -> std::io::Result<()> {
     process::run(socket, child_ended, token)
 }
 
-/// Closes every descriptor that Mia's own parent left open on exec, so that a lock or a pipe
-/// doesn't stay open for as long as an agent is being ended.
-fn close_inherited(keep: &OwnedFd) -> std::io::Result<()> {
+/// Closes every descriptor above 2 but these: what this process's parent left open on exec. A lock or a
+/// pipe must not stay open for as long as a process lives that has nothing to do with it.
+///
+/// To be called before this process has opened anything that it wants to keep.
+///
+/// # Errors
+/// When the list of open descriptors can't be read.
+pub fn close_inherited(keep: &[std::os::fd::BorrowedFd<'_>]) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
     let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect();
-    for fd in open.into_iter().filter(|fd| *fd > 2 && *fd != keep.as_raw_fd()) {
+    let kept = |fd: i32| fd <= 2 || keep.iter().any(|keep| keep.as_raw_fd() == fd);
+    for fd in open.into_iter().filter(|fd| !kept(*fd)) {
         // The list's own descriptor is among them and closed already: that error is no news.
         let _ = nix::unistd::close(fd);
     }

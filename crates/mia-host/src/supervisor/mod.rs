@@ -29,6 +29,6 @@ mod process;
 pub(crate) mod protocol;
 
 pub use client::{Supervisor, SupervisorProgram};
-pub use entry::enter_if_asked;
+pub use entry::{close_inherited, enter_if_asked};
 pub use error::SupervisorError;
 pub use marker::MARKER;

@@ -59,7 +59,8 @@ async fn initialize(subject: &Subject) -> Result<(), Broken> {
     })?;
     raw.initialize(1).await.map_err(failed("initialize"))?;
     ensure(raw.initialize(1).await.is_err(), || "it is initialized twice".to_owned())?;
-    let probe = tokio::time::timeout(Duration::from_secs(5), plugin.probe()).await;
+    let environment = &raw.subject.environment;
+    let probe = tokio::time::timeout(Duration::from_secs(5), plugin.probe(environment)).await;
     let probe = probe.map_err(|_| Broken("its probe takes over 5 s".to_owned()))?;
     ensure(probe.problem.is_none() && plugin.is_available().await, || {
         format!("it is not available: {probe:?}")

@@ -7,10 +7,10 @@ use std::time::Duration;
 use mia_api::{Image, PermissionPolicy, PermissionResolution, PluginError};
 
 use super::out::Out;
-use crate::ability::Lack;
 use crate::login::Login;
 use crate::package::Package;
 use crate::sessions::SessionRecord;
+use mia_api::Lack;
 
 /// A CLI that prints one JSON object a line.
 ///

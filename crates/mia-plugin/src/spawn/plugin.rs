@@ -22,13 +22,13 @@ use super::run::run;
 use super::stdin::ToStdin;
 use super::watch::Limits;
 use super::{probe, prompt};
-use crate::ability::Lack;
 use crate::contract::{CodingPlugin, Dispatch, Environment, PluginConfig, Probe, Services};
 use crate::login::SignIn;
 use crate::package::Package;
 use crate::sessions::{SessionKey, SessionsError};
 use crate::sink::EventSink;
 use crate::slots::{Slot, Slots};
+use mia_api::Lack;
 
 /// How long a write to the record of sessions is waited for once the agent is gone.
 const SAVE: Duration = Duration::from_secs(5);
@@ -378,7 +378,14 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
         self.find(ready, &self.profile(), environment, cwd).map(|found| Some(found.path))
     }
 
-    fn probe(&self) -> BoxFuture<'_, Probe> {
+    fn is_available(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async {
+            let Ok(ready) = self.ready() else { return false };
+            self.probe(&ready.services.environment).await.problem.is_none()
+        })
+    }
+
+    fn probe<'a>(&'a self, environment: &'a Environment) -> BoxFuture<'a, Probe> {
         Box::pin(async move {
             let failed = |error: PluginError| Probe {
                 problem: Some(error.message),
@@ -390,8 +397,10 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
                 Err(error) => return failed(error),
             };
             let profile = self.profile();
-            match self.find(ready, &profile, &ready.services.environment, Path::new("/")) {
-                Ok(found) => probe::version(ready, &profile, &found, probe::LIMIT).await,
+            match self.find(ready, &profile, environment, Path::new("/")) {
+                Ok(found) => {
+                    probe::version(ready, &profile, &found, environment, probe::LIMIT).await
+                }
                 Err(error) => failed(error),
             }
         })
@@ -402,7 +411,8 @@ impl<A: CliAdapter> CodingPlugin for SpawnPlugin<A> {
             match self.ready() {
                 Ok(ready) => {
                     let found = Found { path: program.to_owned(), by: "named", _hold: None };
-                    probe::version(ready, &self.profile(), &found, limit).await
+                    let environment = &ready.services.environment;
+                    probe::version(ready, &self.profile(), &found, environment, limit).await
                 }
                 Err(error) => Probe { problem: Some(error.message), ..Probe::default() },
             }

@@ -11,7 +11,7 @@ use super::adapter::Profile;
 use super::binary::Found;
 use super::environment;
 use super::plugin::Ready;
-use crate::contract::Probe;
+use crate::contract::{Environment, Probe};
 
 /// How long a program may take to tell its version (M-33): a little less than the 5 s after which
 /// nobody waits any more, so that it is told which program that was.
@@ -26,9 +26,9 @@ pub(super) async fn version(
     ready: &Ready,
     profile: &Profile,
     found: &Found,
+    environment: &Environment,
     limit: Duration,
 ) -> Probe {
-    let environment = &ready.services.environment;
     let own = &profile.version_env;
     let composed = environment::compose(environment, &profile.env, &ready.config, own, &[].into());
     let spec = SpawnSpec {

@@ -200,18 +200,21 @@ async fn m_013_minimal_inherits_only_what_every_program_needs() {
 #[tokio::test]
 async fn m_010_a_probe_tells_the_version_or_what_is_wrong() {
     let world = World::new("errfill 1000000\nout toy 1.2.3\nout more\n").await;
-    let probe = world.plugin.probe().await;
+    let probe = world.plugin.probe(&crate::world::environment()).await;
     assert_eq!(probe.version.as_deref(), Some("toy 1.2.3"));
     assert_eq!((probe.found_by, probe.problem), (Some("configured"), None));
     assert!(world.plugin.is_available().await);
 
     // A helper that it leaves behind holds nobody up, and does not stay.
     world.cli.script("fork-sleeper pid setsid hold-stdout\nout toy 1.2.4\n");
-    assert_eq!(world.plugin.probe().await.version.as_deref(), Some("toy 1.2.4"));
+    assert_eq!(
+        world.plugin.probe(&crate::world::environment()).await.version.as_deref(),
+        Some("toy 1.2.4")
+    );
     world.all_gone().await;
 
     world.cli.script("exit 3\n");
-    let problem = world.plugin.probe().await.problem.unwrap();
+    let problem = world.plugin.probe(&crate::world::environment()).await.problem.unwrap();
     assert!(problem.ends_with("--version failed: it ended with exit code 3"), "{problem}");
     assert!(!world.plugin.is_available().await);
 }

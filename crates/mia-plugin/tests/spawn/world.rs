@@ -151,7 +151,7 @@ impl World {
 }
 
 /// A caller's environment with a program path and nothing else.
-fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent")].into_iter().collect()
 }
 

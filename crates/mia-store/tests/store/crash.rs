@@ -1,7 +1,7 @@
 //! Processes that die: nothing accepted is lost, nothing stays locked (M-39, M-17).
 
-use mia_api::{Cause, ErrorCode, EventBody};
-use mia_store::{Accepted, Ending, Interrupted, StoreError, TaskStatus, Turn};
+use mia_api::{Cause, ErrorCode, EventBody, TaskStatus};
+use mia_store::{Accepted, Ending, Interrupted, StoreError, Turn};
 use pretty_assertions::assert_eq;
 
 use crate::fixture::{Home, Probe, Sequence, id, new_task, ok, result, start, talk};

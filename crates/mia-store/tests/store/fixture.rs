@@ -191,3 +191,31 @@ fn is_root(ours: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(ours).unwrap().uid() == 0
 }
+
+/// A disk that is soon full, for those who may mount one.
+pub(crate) struct SmallDisk {
+    pub(crate) folder: PathBuf,
+}
+
+impl SmallDisk {
+    pub(crate) fn mount(under: &Path, size: &str) -> Option<Self> {
+        let folder = under.join("small");
+        std::fs::create_dir(&folder).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&folder);
+        let mounted = command.stderr(Stdio::null()).status();
+        mounted.is_ok_and(|status| status.success()).then_some(Self { folder })
+    }
+
+    pub(crate) fn resize(&self, size: &str) {
+        let mut command = Command::new("mount");
+        command.args(["-o", &format!("remount,size={size}")]).arg(&self.folder);
+        assert!(command.status().unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.folder).status();
+    }
+}

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use mia_api::{Cause, ErrorCode, EventBody, PluginError};
-use mia_store::{Ending, Exchange, Filter, Store, TaskStatus, TranscriptLimits};
+use mia_api::{Cause, ErrorCode, EventBody, PluginError, TaskStatus};
+use mia_store::{Ending, Exchange, Filter, Store, TranscriptLimits};
 use pretty_assertions::assert_eq;
 
 use crate::fixture::{Home, Sequence, id, new_task, ok, result, start, talk};
@@ -57,7 +57,11 @@ async fn m_070_a_list_has_what_fits_and_the_newest_first() {
     let json = serde_json::to_value(failed).unwrap();
     assert_eq!(
         json["error"],
-        serde_json::json!({ "code": "PROVIDER_ERROR", "cause": "rate_limited" })
+        serde_json::json!({
+            "code": "PROVIDER_ERROR",
+            "cause": "rate_limited",
+            "message": "the provider said NO: 100%_off",
+        })
     );
     assert_eq!(json["status"], "failed");
     assert_eq!(store.task(&id("t2")).await.unwrap().unwrap().error, Some(error));
@@ -89,6 +93,37 @@ async fn m_070_a_text_is_looked_for_in_words_and_not_in_json() {
     ] {
         assert_eq!(listed(&store, grep(text)).await, found, "{text:?}");
     }
+}
+
+#[tokio::test]
+async fn m_070_a_list_says_what_happened_also_beside_a_damaged_record() {
+    use sqlx::Connection;
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    let long = "ü".repeat(500);
+    for (task, message) in
+        [("t1", "short"), ("t2", long.as_str()), ("t3", "x"), ("t4", "x"), ("t5", "x")]
+    {
+        let error = PluginError::new(ErrorCode::ProcessExit, "fake", message);
+        let claim = start(&store, &owner, task, task).await;
+        let ending = Ending { outcome: Err(&error), seq: None, session: None };
+        store.finish(&claim, ending).await.unwrap();
+    }
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&home.path);
+    let mut raw = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    for sql in [
+        "UPDATE tasks SET error = 'torn {' WHERE id = 't3'",
+        "UPDATE tasks SET error = '{\"message\": 7}' WHERE id = 't4'",
+        "UPDATE tasks SET error = CAST(X'7b226d657373616765223a22ff227d' AS TEXT) WHERE id = 't5'",
+    ] {
+        sqlx::query(sql).execute(&mut raw).await.unwrap();
+    }
+    let tasks = store.recent(&Filter::default()).await.unwrap();
+    let messages: Vec<_> = tasks.into_iter().map(|task| task.error.unwrap().message).collect();
+    let cut = "ü".repeat(400);
+    let expected = [Some("\u{fffd}"), Some("7"), None, Some(cut.as_str()), Some("short")];
+    assert_eq!(messages.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
@@ -195,7 +230,7 @@ async fn the_last_conversation_is_of_the_folder_or_of_all() {
     assert_eq!(store.last_conversation(None).await.unwrap(), Some(talk("b")));
     assert_eq!(store.last_conversation(Some(&odd)).await.unwrap(), Some(talk("a")));
     assert_eq!(store.last_conversation(Some(Path::new("/c"))).await.unwrap(), None);
-    assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().cwd, odd);
+    assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().cwd.into_path(), odd);
     assert_eq!(store.turns(&talk("a")).await.unwrap(), 1);
     assert_eq!(store.turns(&talk("nobody")).await.unwrap(), 0);
 }

@@ -227,7 +227,7 @@ async fn m_071_a_look_makes_no_file_and_sees_what_an_open_one_holds() {
     let before = names();
     let looking = Store::open(&home.path, look()).await.unwrap();
     looking.check().await.unwrap();
-    assert_eq!((names(), looking.format()), (before, 1));
+    assert_eq!((names(), looking.format()), (before, 2));
     looking.close().await;
 
     let store = home.open().await;
@@ -252,4 +252,57 @@ async fn m_071_damage_that_opening_does_not_notice_is_found() {
         store.close().await;
     }
     assert_eq!(fs::read(&home.path).unwrap(), bytes);
+}
+
+#[tokio::test]
+async fn m_070_damage_under_an_open_store_is_an_error_each_time() {
+    let home = Home::new();
+    filled(&home).await;
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    store.in_place().unwrap();
+    let length = fs::metadata(&home.path).unwrap().len();
+    // In place, as a failing disk does it.
+    let mut file = fs::OpenOptions::new().write(true).open(&home.path).unwrap();
+    std::io::Write::write_all(&mut file, &vec![0x5a; usize::try_from(length).unwrap()]).unwrap();
+    for _ in 0..2 {
+        let error = store.recent(&Filter::default()).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        let error = store.prune(Some(std::time::Duration::ZERO), None, i64::MAX).await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        let error = store.check().await.unwrap_err();
+        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        if let Err(error) = store.accept(&new_task("t", "c"), &owner).await {
+            assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn m_070_another_file_in_its_place_is_noticed() {
+    let home = Home::new();
+    filled(&home).await;
+    let store = home.open().await;
+    fs::rename(&home.path, home.folder.path().join("away")).unwrap();
+    assert_eq!(store.in_place().unwrap_err().kind(), StoreErrorKind::Missing);
+    fs::write(&home.path, "").unwrap();
+    assert_eq!(store.in_place().unwrap_err().kind(), StoreErrorKind::Corrupt);
+}
+
+#[tokio::test]
+async fn m_070_a_log_left_by_a_killed_one_is_read_in_a_read_only_folder() {
+    let home = Home::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let probe = public_copy(elsewhere.path());
+    fs::set_permissions(elsewhere.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = home.path.to_str().unwrap();
+    Probe::run(&["accept", path, "t", "c"]).kill();
+    assert!(fs::metadata(home.folder.path().join("mia.db-wal")).unwrap().len() > 0);
+    for name in ["mia.db", "mia.db-wal", "mia.db-shm"] {
+        let file = home.folder.path().join(name);
+        fs::set_permissions(file, fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    assert_eq!(Probe::run_unprivileged(&probe, &["read", path]).line, "read 1");
+    fs::set_permissions(home.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
 }

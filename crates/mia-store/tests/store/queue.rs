@@ -4,10 +4,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mia_api::{Cause, ErrorCode, PluginError};
+use mia_api::{Cause, ErrorCode, PluginError, TaskStatus};
 use mia_store::{
-    Accepted, Filter, Finished, OpenOptions, Store, StoreError, StoreErrorKind, TaskStatus, Turn,
-    Withdrawn,
+    Accepted, Filter, Finished, OpenOptions, Store, StoreError, StoreErrorKind, Turn, Withdrawn,
 };
 use pretty_assertions::assert_eq;
 
@@ -124,6 +123,50 @@ async fn m_037_who_waits_is_told_and_then_starts() {
     assert_eq!(told.recv().await.unwrap(), (1, Some(id("t1"))));
     one.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
     assert_eq!(waiter.await.unwrap().unwrap().epoch, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn m_037_who_is_first_may_wait_on_and_is_not_started() {
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    let claim = start(&store, &owner, "t1", "c").await;
+    for task in ["t2", "t3"] {
+        store.accept(&new_task(task, "c"), &owner).await.unwrap();
+    }
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let waiting = store.clone();
+    let waiter = tokio::spawn(async move {
+        waiting
+            .wait_first(&id("t2"), |ahead, running| tell.send((ahead, running.cloned())).unwrap())
+            .await
+    });
+    assert_eq!(told.recv().await.unwrap(), (1, Some(id("t1"))));
+    store.finish(&claim, ok(&result("t1", "c", ""))).await.unwrap();
+    waiter.await.unwrap().unwrap();
+    let status = store.task(&id("t2")).await.unwrap().unwrap().summary.status;
+    assert_eq!(status, TaskStatus::Queued);
+    // It stays first: the next one has to wait for it, and asking again says the same.
+    let behind = store.try_start(&id("t3"), &owner).await.unwrap();
+    assert_eq!(behind, Turn::Waiting { ahead: 1, running: None });
+    store.wait_first(&id("t2"), |_, _| panic!("somebody is before it")).await.unwrap();
+    assert!(matches!(store.try_start(&id("t2"), &owner).await.unwrap(), Turn::Started(_)));
+    let error = store.wait_first(&id("t2"), |_, _| {}).await.unwrap_err();
+    assert!(matches!(error, StoreError::WrongStatus { status: TaskStatus::Running, .. }));
+}
+
+#[tokio::test]
+async fn m_039_who_waits_to_be_first_ends_what_the_dead_left() {
+    let home = Home::new();
+    let probe = Probe::run(&["run", home.path.to_str().unwrap(), "t1", "c"]);
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    store.accept(&new_task("t2", "c"), &owner).await.unwrap();
+    probe.kill();
+    store.wait_first(&id("t2"), |_, _| panic!("only the dead are before it")).await.unwrap();
+    let first = store.task(&id("t1")).await.unwrap().unwrap().summary.status;
+    let second = store.task(&id("t2")).await.unwrap().unwrap().summary.status;
+    assert_eq!((first, second), (TaskStatus::Interrupted, TaskStatus::Queued));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -1,7 +1,9 @@
 //! Events on record: joined, once, whole (M-70).
 
-use mia_api::{DispatchResult, Event, EventBody, ToolCallInfo, ToolKind, ToolResultInfo, Usage};
-use mia_store::{OpenOptions, Store, StoreError, TaskStatus};
+use mia_api::{
+    DispatchResult, Event, EventBody, TaskStatus, ToolCallInfo, ToolKind, ToolResultInfo, Usage,
+};
+use mia_store::{OpenOptions, Store, StoreError};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Any client gets exactly what it has not (M-38).
 
-use mia_api::{Event, EventBody};
-use mia_store::{ResumePoint, Store};
+use mia_api::{Event, EventBody, ResumePoint};
+use mia_store::Store;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 

@@ -85,3 +85,41 @@ async fn m_072_cleanup_spares_the_young_and_the_busy() {
     let busy = store.latest_session("fake", &talk("busy")).await.unwrap();
     assert_eq!(busy.unwrap().session_id, "busy");
 }
+
+#[tokio::test]
+async fn m_072_cleanup_spares_what_a_live_conversation_refers_to() {
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    store.put_session(&session("c", "fake", None, "old")).await.unwrap();
+    store.put_session(&session("gone", "fake", None, "old, too")).await.unwrap();
+    let claim = start(&store, &owner, "t", "c").await;
+    let used = store.task(&crate::fixture::id("t")).await.unwrap().unwrap().summary.created_at;
+    store.finish(&claim, crate::fixture::ok(&result("t", "c", ""))).await.unwrap();
+    // Make the sessions, and not the conversation, older than the age.
+    set_used(&home, used - 3_600_000).await;
+    let minute = Duration::from_secs(60);
+    assert_eq!(store.remove_older_sessions(None, minute).await.unwrap(), 1);
+    assert!(store.sessions_of(&talk("gone")).await.unwrap().is_empty());
+    assert_eq!(store.sessions_of(&talk("c")).await.unwrap().len(), 1);
+    // Once its last task is older, too, it is let go.
+    age_conversation(&home, used - 3_600_000).await;
+    assert_eq!(store.remove_older_sessions(None, minute).await.unwrap(), 1);
+    assert!(store.sessions_of(&talk("c")).await.unwrap().is_empty());
+}
+
+async fn set_used(home: &Home, at: i64) {
+    change(home, "UPDATE sessions SET used = $1", at).await;
+}
+
+async fn age_conversation(home: &Home, at: i64) {
+    change(home, "UPDATE conversations SET updated_at = $1", at).await;
+}
+
+async fn change(home: &Home, sql: &'static str, at: i64) {
+    use sqlx::Connection;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&home.path);
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query(sql).bind(at).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}

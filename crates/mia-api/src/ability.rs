@@ -1,9 +1,10 @@
 //! What people expect of an agent, and not each can do.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What people expect of an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ability {
     /// Its text streams while the model writes it.
@@ -99,7 +100,8 @@ impl Ability {
 }
 
 /// An ability that an agent has not, or not as people expect it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Lack {
     /// What it can't do.
     pub ability: Ability,

@@ -1,0 +1,314 @@
+//! The daemon: it is there when it is needed, once, and loses nothing.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+use std::time::Duration;
+
+use mia_testkit::fakecli::FakeCli;
+use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
+use serde_json::Value;
+
+use crate::claude::{answer, begin, end, say};
+use crate::person::{Person, Ran};
+
+const SOON: Duration = Duration::from_secs(20);
+const SWEPT: Duration = Duration::from_secs(6);
+const INT: i32 = 2;
+
+fn status(person: &Person) -> Value {
+    serde_json::from_str(&person.run(&["status", "--json"]).out).unwrap()
+}
+
+fn daemon(person: &Person) -> Process {
+    let pid = status(person)["pid"].as_u64().unwrap();
+    Process::of(u32::try_from(pid).unwrap()).unwrap()
+}
+
+/// An agent that says something, and goes on when the gate is opened.
+fn gated(person: &Person) -> FakeCli {
+    let claude = person.claude(&answer("later"));
+    claude.next_script(&(begin() + &say("first\n") + "wait-file go\n" + &say("last\n") + &end("")));
+    claude
+}
+
+fn open_gate(claude: &FakeCli) {
+    fs::write(claude.beside("go"), "").unwrap();
+}
+
+/// A client that has got the first line.
+fn asked(person: &Person, args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = person.start(&[&["ask"], args].concat());
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "first\n");
+    (child, out)
+}
+
+#[test]
+fn it_starts_when_it_is_needed_and_stops_when_it_is_told() {
+    let person = Person::new();
+    let ran = person.run(&["status"]).code(3);
+    assert_eq!(ran.out, "no daemon runs; it starts when it is needed\n");
+    assert_eq!(status(&person), serde_json::json!({"running": false}));
+    assert_eq!(fs::read_dir(person.mia_home()).unwrap().count(), 0, "a look makes nothing");
+    assert_eq!(person.run(&["stop"]).code(0).out, "no daemon runs\n");
+    person.ask_guide(&["help"]).code(0);
+    let told = status(&person);
+    assert_eq!(told["running"], true);
+    assert_eq!(told["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(told["tasks"], serde_json::json!([]));
+    assert!(told["uptime_ms"].is_u64() && told["socket"].as_str().unwrap().ends_with(".sock"));
+    let process = daemon(&person);
+    assert!(person.run(&["start"]).code(0).out.starts_with("the daemon runs already (process "));
+    assert_eq!(daemon(&person).pid(), process.pid());
+    person.run(&["serve"]).code(3).says(&["a daemon runs already (process "]);
+    let below = descendants(process.pid());
+    assert_eq!(person.run(&["stop"]).code(0).out, "the daemon has stopped\n");
+    assert_eq!(block_until_gone(&[process], SOON), Ok(()));
+    assert_eq!(block_until_gone(&below, SOON), Ok(()));
+    assert!(!person.mia_home().join("daemon.sock").exists());
+}
+
+#[test]
+fn ten_starts_at_once_leave_one_daemon() {
+    let person = Person::new();
+    let starts: Vec<_> = (0..10).map(|_| person.start(&["start"])).collect();
+    for start in starts {
+        Ran::from(start.wait_with_output().unwrap()).code(0);
+    }
+    let started = person.run(&["logs"]).code(0).out.matches("started, version").count();
+    assert_eq!(started, 1);
+}
+
+#[test]
+fn a_stale_socket_and_a_stale_lock_file_are_no_obstacle() {
+    let person = Person::new();
+    person.run(&["start"]).code(0);
+    let process = daemon(&person);
+    process.signal(9);
+    block_until_gone(&[process], SOON).unwrap();
+    assert!(person.mia_home().join("daemon.sock").exists(), "nobody took it away");
+    person.ask_guide(&["help"]).code(0);
+}
+
+#[test]
+fn it_keeps_no_secret_and_no_descriptor_of_its_starter() {
+    let person = Person::new();
+    let mut mia = person.mia(&["start"]);
+    mia.env("ANTHROPIC_API_KEY", "sk-canary-1").env("LANG", "C.UTF-8");
+    Ran::from(mia.output().unwrap()).code(0);
+    let pid = daemon(&person).pid();
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(environment.contains("LANG=C.UTF-8") && !environment.contains("canary"));
+    // The output of the starter came to its end, so nobody holds its pipes; and nothing else points
+    // into the project.
+    let cwd = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
+    assert_eq!(cwd.to_str(), Some("/"));
+}
+
+#[test]
+fn m_013_the_agent_gets_the_environment_of_who_asks_and_not_of_who_started_the_daemon() {
+    let person = Person::new();
+    let mut starter = person.mia(&["start"]);
+    starter.env("STARTERS_OWN", "1");
+    Ran::from(starter.output().unwrap()).code(0);
+    let claude = person.claude(&("dump-env env\n".to_owned() + &answer("yes")));
+    let mut ask = person.mia(&["ask", "x"]);
+    ask.env("ASKERS_OWN", "1");
+    Ran::from(ask.output().unwrap()).code(0);
+    let env = fs::read_to_string(claude.beside("env")).unwrap();
+    assert!(env.contains("ASKERS_OWN") && !env.contains("STARTERS_OWN"), "{env}");
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_its_task_running_and_it_can_be_watched() {
+    let person = Person::new();
+    let claude = gated(&person);
+    let (mut child, _out) = asked(&person, &["do it"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let task = status(&person)["tasks"][0]["task_id"].as_str().unwrap().to_owned();
+    let mut watch = person.start(&["watch", &task]);
+    let mut out = BufReader::new(watch.stdout.take().unwrap());
+    let mut text = String::new();
+    out.read_line(&mut text).unwrap();
+    open_gate(&claude);
+    out.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), watch.wait().unwrap().code()), ("first\nlast\n", Some(0)));
+    // And again, once it is over.
+    assert_eq!(person.run(&["watch", &task]).code(0).out, "first\nlast\n");
+}
+
+#[test]
+fn an_attached_client_that_is_killed_takes_its_task_with_it() {
+    let person = Person::new();
+    gated(&person);
+    let (mut child, _out) = asked(&person, &["--attached", "do it"]);
+    let below = descendants(daemon(&person).pid());
+    let agent = below.iter().find(|p| p.command().contains("stream-json")).unwrap().clone();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(block_until_gone(&[agent], SWEPT), Ok(()));
+    block_until("the end", SOON, || (person.log()[0]["status"] == "failed").then_some(()));
+    assert_eq!(person.log()[0]["error"]["code"], "ABORTED");
+}
+
+#[test]
+fn m_024_ctrl_c_aborts_the_task_in_the_daemon() {
+    let person = Person::new();
+    gated(&person);
+    let (child, _out) = asked(&person, &["do it"]);
+    let below = descendants(daemon(&person).pid());
+    let agent = below.iter().find(|p| p.command().contains("stream-json")).unwrap().clone();
+    Process::of(child.id()).unwrap().signal(INT);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert_eq!(block_until_gone(&[agent], Duration::ZERO), Ok(()), "gone before mia is");
+}
+
+#[test]
+fn detach_prints_the_id_and_the_task_goes_on() {
+    let person = Person::new();
+    let claude = gated(&person);
+    let ran = person.run(&["ask", "--detach", "--task", "my-task", "do it"]).code(0);
+    assert_eq!(ran.out, "my-task\n");
+    // The same again is the same task.
+    assert_eq!(
+        person.run(&["ask", "--detach", "--task", "my-task", "do it"]).code(0).out,
+        "my-task\n"
+    );
+    person
+        .run(&["ask", "--detach", "--task", "my-task", "another"])
+        .code(2)
+        .says(&["choose another id"]);
+    block_until("it to run", SOON, || person.run(&["tasks"]).out.contains("running").then_some(()));
+    open_gate(&claude);
+    assert_eq!(person.run(&["watch", "my-task"]).code(0).out, "first\nlast\n");
+    assert_eq!(person.run(&["tasks"]).code(0).out, "nothing waits and nothing runs\n");
+    person.run(&["watch", "no-such-task"]).code(2).says(&["no task no-such-task is on record"]);
+}
+
+#[test]
+fn abort_ends_tasks_and_says_which() {
+    let person = Person::new();
+    gated(&person);
+    person.run(&["ask", "--detach", "--task", "a", "--conversation", "c", "x"]).code(0);
+    person.run(&["ask", "--detach", "--task", "b", "--conversation", "c", "y"]).code(0);
+    let ran = person.run(&["abort", "--all"]).code(0);
+    assert_eq!(ran.out, "aborted b\naborted a\n");
+    let log = person.log();
+    for task in log.as_array().unwrap() {
+        assert_eq!(task["error"]["code"], "ABORTED", "{log:#}");
+    }
+    assert_eq!(person.run(&["abort", "a"]).code(0).out, "it had ended before\n");
+    person.run(&["abort", "zzz"]).code(2).says(&["no task zzz is on record"]);
+}
+
+#[test]
+fn m_039_a_killed_daemon_loses_nothing_and_the_client_learns_the_end() {
+    let person = Person::new();
+    gated(&person);
+    let (child, mut out) = asked(&person, &["--conversation", "talk", "do it"]);
+    // Another process sees what is on record by now.
+    let task = status(&person)["tasks"][0]["task_id"].as_str().unwrap().to_owned();
+    let mut other = person.start(&["--no-daemon", "watch", &task]);
+    let mut line = String::new();
+    BufReader::new(other.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "first\n");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let process = daemon(&person);
+    let below = descendants(process.pid());
+    process.signal(9);
+    assert_eq!(block_until_gone(&below, SWEPT), Ok(()), "nothing of it runs on");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap()).code(1);
+    assert!(ran.err.contains("mia ended while the agent was at work"), "{ran:?}");
+    assert_eq!(rest, "", "no text is said twice");
+    let log = person.log();
+    assert_eq!(
+        (&log[0]["status"], &log[0]["error"]["cause"]),
+        (&"interrupted".into(), &"interrupted".into())
+    );
+    let trace =
+        person.run(&["log", "--json", "--trace", log[0]["task_id"].as_str().unwrap()]).code(0);
+    let trace: Value = serde_json::from_str(&trace.out).unwrap();
+    assert_eq!(trace["error"]["partial"]["content"], "first\n");
+    // The conversation goes on.
+    assert_eq!(person.run(&["ask", "--conversation", "talk", "more"]).code(0).out, "later\n");
+}
+
+#[test]
+fn stop_waits_for_what_runs_and_now_interrupts_it() {
+    let person = Person::new();
+    let claude = gated(&person);
+    let (child, mut out) = asked(&person, &["do it"]);
+    let mut stop = person.start(&["stop"]);
+    let mut err = BufReader::new(stop.stderr.take().unwrap());
+    let mut line = String::new();
+    err.read_line(&mut line).unwrap();
+    assert!(line.starts_with("waiting for 1 task to end"), "{line}");
+    line.clear();
+    err.read_line(&mut line).unwrap();
+    assert!(line.contains("claude-code") && line.contains("do it"), "it says which: {line}");
+    person.run(&["ask", "another"]).code(3).says(&["about to stop"]);
+    open_gate(&claude);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "last\n");
+    Ran::from(child.wait_with_output().unwrap()).code(0);
+    assert_eq!(stop.wait().unwrap().code(), Some(0));
+
+    fs::remove_file(claude.beside("go")).unwrap();
+    claude.next_script(&(begin() + &say("first\n") + "wait-file go\n" + &end("")));
+    let (child, _out) = asked(&person, &["do it again"]);
+    person.run(&["stop", "--now"]).code(0);
+    let ran = Ran::from(child.wait_with_output().unwrap()).code(1);
+    assert!(ran.err.contains("mia was stopped while the agent was at work"), "{ran:?}");
+}
+
+#[test]
+fn m_032_a_switch_is_in_force_without_a_restart_and_survives_one() {
+    let person = Person::new();
+    person.run(&["start"]).code(0);
+    let process = daemon(&person);
+    person.run(&["plugin", "switch", "guide"]).code(0);
+    assert!(person.run(&["ask", "help"]).code(0).out.contains("Mia's guide"));
+    assert_eq!(daemon(&person).pid(), process.pid());
+    person.run(&["restart"]).code(0);
+    assert!(person.run(&["ask", "help"]).code(0).out.contains("Mia's guide"));
+    assert_ne!(daemon(&person).pid(), process.pid());
+    // M-40: by hand, and wrong: the last good one is in force, and it is told where it is wrong.
+    person.configure("active_plugin: guide\nlimitz: {}\n");
+    person
+        .run(&["ask", "help"])
+        .code(0)
+        .says(&["the last good one is in force", "config.yaml:2:1"]);
+    assert!(person.run(&["status"]).out.contains("config.yaml:2:1"));
+    person.configure("active_plugin: guide\n");
+    assert_eq!(person.run(&["ask", "help"]).code(0).err, "");
+}
+
+#[test]
+fn a_conversation_is_listed_named_and_deleted() {
+    let person = Person::new();
+    person.claude(&answer("blue"));
+    person.run(&["ask", "--conversation", "sky", "what colour?"]).code(0);
+    person.run(&["conversation", "rename", "sky", "Colours of things"]).code(0);
+    assert!(person.run(&["conversation", "list"]).out.contains("Colours of things"));
+    let shown = person.run(&["conversation", "show", "sky"]).code(0).out;
+    assert!(shown.contains("> what colour?") && shown.contains("claude-code: blue"), "{shown}");
+    let usage = person.run(&["usage", "--json"]).code(0).out;
+    let usage: Value = serde_json::from_str(&usage).unwrap();
+    assert_eq!(
+        (&usage["rows"][0]["plugin"], &usage["rows"][0]["tasks"]),
+        (&"claude-code".into(), &1.into())
+    );
+    person.run(&["conversation", "delete", "sky"]).code(0);
+    assert_eq!(person.run(&["log"]).out, "nothing was asked yet\n");
+    person.run(&["conversation", "show", "sky"]).code(2).says(&["no conversation sky"]);
+}

@@ -1,0 +1,194 @@
+//! Streams of events, which go on where they broke.
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use futures::StreamExt;
+use mia_api::{Event, Gap, Problem, ResumePoint, TaskId};
+use serde::de::DeserializeOwned;
+
+use super::connection::{Connection, Watching};
+use super::error::ClientError;
+use super::parser::{Parser, Sent};
+
+/// How often, and with which first pause, a broken stream is asked for again.
+const RETRIES: u32 = 6;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The body of a stream, as events.
+#[derive(Debug)]
+struct Stream {
+    body: BodyDataStream,
+    parser: Parser,
+}
+
+impl Stream {
+    fn new(body: Body) -> Self {
+        Self { body: body.into_data_stream(), parser: Parser::default() }
+    }
+
+    fn next_waiting(&mut self) -> Option<Sent> {
+        self.parser.next()
+    }
+
+    /// The next event; none when the stream has ended. Cancel-safe.
+    async fn next(&mut self) -> Result<Option<Sent>, ClientError> {
+        loop {
+            if let Some(sent) = self.parser.next() {
+                return Ok(Some(sent));
+            }
+            match self.body.next().await {
+                Some(Ok(chunk)) => self.parser.push(&chunk)?,
+                Some(Err(error)) => return Err(ClientError::Broken(error.to_string())),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(sent: &Sent) -> Result<T, ClientError> {
+    if sent.kind.as_deref() == Some("problem") {
+        let problem: Problem = parse(&sent.data)?;
+        return Err(ClientError::Refused(Box::new(problem)));
+    }
+    parse(&sent.data)
+}
+
+fn parse<T: DeserializeOwned>(data: &[u8]) -> Result<T, ClientError> {
+    serde_json::from_slice(data).map_err(|error| ClientError::Answer(error.to_string()))
+}
+
+/// The events of a task, to its terminal one. A connection that breaks in between is made again, and
+/// the text goes on at the very byte (M-38).
+#[derive(Debug)]
+pub struct EventSource {
+    connection: Connection,
+    task: Option<TaskId>,
+    watching: Watching,
+    stream: Stream,
+    ended: bool,
+    /// How often it broke since the last event.
+    broke: u32,
+}
+
+impl EventSource {
+    pub(super) fn new(
+        connection: Connection,
+        task: Option<TaskId>,
+        watching: Watching,
+        body: Body,
+    ) -> Self {
+        Self { connection, task, watching, stream: Stream::new(body), ended: false, broke: 0 }
+    }
+
+    /// The task, once it is known.
+    #[must_use]
+    pub fn task(&self) -> Option<&TaskId> {
+        self.task.as_ref()
+    }
+
+    /// How far this has come.
+    #[must_use]
+    pub fn place(&self) -> ResumePoint {
+        self.watching.after
+    }
+
+    /// Tries again, although it had given up.
+    pub fn try_again(&mut self) {
+        self.broke = 0;
+    }
+
+    /// The next event; none after the terminal one. Cancel-safe.
+    ///
+    /// # Errors
+    /// When the daemon has gone and does not come back in a few seconds, or says why it can't go on.
+    pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
+        if self.ended {
+            return Ok(None);
+        }
+        loop {
+            let broke = match self.stream.next().await {
+                Ok(Some(sent)) => return self.take(&sent).map(Some),
+                Ok(None) => ClientError::Broken("it ended before the task".to_owned()),
+                Err(error @ ClientError::Broken(_)) => error,
+                Err(error) => return Err(error),
+            };
+            self.connect_again(broke).await?;
+        }
+    }
+
+    /// The next event, if it is there already.
+    ///
+    /// # Errors
+    /// As [`next`](EventSource::next).
+    pub fn next_waiting(&mut self) -> Result<Option<Event>, ClientError> {
+        if self.ended {
+            return Ok(None);
+        }
+        match self.stream.next_waiting() {
+            Some(sent) => self.take(&sent).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn take(&mut self, sent: &Sent) -> Result<Event, ClientError> {
+        let event: Event = read(sent)?;
+        self.task.get_or_insert_with(|| event.task_id.clone());
+        self.watching.after = ResumePoint::after(&event);
+        self.broke = 0;
+        self.ended = event.body.is_terminal();
+        Ok(event)
+    }
+
+    async fn connect_again(&mut self, mut why: ClientError) -> Result<(), ClientError> {
+        let Some(task) = self.task.clone() else { return Err(why) };
+        let mut pause = PAUSE;
+        while self.broke < RETRIES {
+            self.broke += 1;
+            match self.connection.events(&task, self.watching).await {
+                Ok(body) => {
+                    self.stream = Stream::new(body);
+                    return Ok(());
+                }
+                Err(error) if error.is_gone() => why = error,
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        Err(why)
+    }
+}
+
+/// What the stream of all events brings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Any {
+    /// An event of some task.
+    Event(Box<Event>),
+    /// Some events are missing here.
+    Gap(Gap),
+}
+
+/// The events of all tasks, for as long as the connection lasts.
+#[derive(Debug)]
+pub struct AllEventSource {
+    stream: Stream,
+}
+
+impl AllEventSource {
+    pub(super) fn new(body: Body) -> Self {
+        Self { stream: Stream::new(body) }
+    }
+
+    /// The next one; none when the daemon ends. Cancel-safe.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn next(&mut self) -> Result<Option<Any>, ClientError> {
+        let Some(sent) = self.stream.next().await? else { return Ok(None) };
+        if let Ok(gap) = parse::<Gap>(&sent.data) {
+            return Ok(Some(Any::Gap(gap)));
+        }
+        Ok(Some(Any::Event(Box::new(read(&sent)?))))
+    }
+}
