@@ -99,16 +99,17 @@ impl Client {
         Ok(Events { client: self.clone(), source, revived: false })
     }
 
-    /// Asks a task to end; its events tell how it did. A second call ends it without patience.
-    pub(crate) fn abort(&self, task: &TaskId) {
-        let (connection, path) = (self.connection.clone(), format!("/v1/tasks/{task}/abort"));
-        tokio::spawn(async move { connection.post::<Aborted>(&path, &Empty {}).await });
+    /// Asks a task to end, and returns when that was heard; its events tell how it did. A second call
+    /// ends it without patience.
+    pub(crate) async fn abort(&self, task: &TaskId) {
+        let path = format!("/v1/tasks/{task}/abort");
+        let _ = self.connection.post::<Aborted>(&path, &()).await;
     }
 
-    /// The same again, and returns when it was heard.
-    pub(crate) async fn abort_now(&self, task: &TaskId) {
-        let path = format!("/v1/tasks/{task}/abort");
-        let _ = self.connection.post::<Aborted>(&path, &Empty {}).await;
+    /// The same, without waiting for it.
+    pub(crate) fn abort_soon(&self, task: &TaskId) {
+        let (client, task) = (self.clone(), task.clone());
+        tokio::spawn(async move { client.abort(&task).await });
     }
 
     /// Answers a question of an agent; no option refuses. It may have been withdrawn or answered in the
@@ -126,10 +127,6 @@ impl Client {
         }
     }
 }
-
-/// A body without members.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Empty {}
 
 /// The events of a task, to its terminal one.
 #[derive(Debug)]

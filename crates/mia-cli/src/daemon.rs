@@ -204,7 +204,7 @@ pub(crate) fn status(program: &Program, json: bool) -> Result<ExitCode, Failure>
     Ok(code.into())
 }
 
-pub(crate) fn logs(_program: &Program, args: &LogsArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn logs(args: &LogsArgs) -> Result<ExitCode, Failure> {
     let path = setup::log_file(&setup::paths()?);
     let failed =
         |error: io::Error| Failure::environment(format!("can't read {}: {error}", path.display()));

@@ -78,10 +78,15 @@ fn list(plugins: &[PluginStatus]) -> String {
     let rows: Vec<_> = plugins
         .iter()
         .map(|plugin| {
-            let mark = if plugin.active { "*" } else { "" };
+            let mark = match (plugin.active, plugin.fallback) {
+                (true, _) => "*".to_owned(),
+                (false, Some(place)) => place.to_string(),
+                (false, None) => String::new(),
+            };
             let state = match (plugin.enabled, plugin.available) {
                 _ if plugin.broken => "broken",
                 (false, _) => "disabled",
+                (true, true) if plugin.resting_ms.is_some() => "resting",
                 (true, true) => "ready",
                 (true, false) => "missing",
             };
@@ -95,7 +100,7 @@ fn list(plugins: &[PluginStatus]) -> String {
                 (_, None, Some(problem)) => problem.clone(),
                 (None, _, None) => String::new(),
             };
-            vec![mark.to_owned(), clean(&plugin.name), state.to_owned(), clean(&about)]
+            vec![mark, clean(&plugin.name), state.to_owned(), clean(&about)]
         })
         .collect();
     fitted(&rows, room())

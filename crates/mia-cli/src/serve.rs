@@ -8,15 +8,17 @@ use std::time::Duration;
 use mia_config::Paths;
 use mia_core::Core;
 use mia_daemon::{End, Lock, LockError, Server, Socket, background, log};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::program::{Program, block_on};
-use crate::setup::{self, Parts};
+use crate::setup;
+use crate::signals::Signals;
 
 /// How long connections may take to close at the end.
 const CLOSING: Duration = Duration::from_secs(2);
+/// How often it is looked whether the record is still there.
+const LOOK: Duration = Duration::from_secs(1);
 /// How often a daemon that can only read tries to write.
 const RETRY: Duration = Duration::from_secs(5);
 /// How long after the start, and how often, what is too old is taken off the record.
@@ -51,8 +53,8 @@ async fn serve(
     paths: &Paths,
     in_background: bool,
 ) -> Result<ExitCode, Failure> {
-    let mut signals = Ends::listen()?;
-    let Parts { core, server, read_only } = setup::server(program, paths).await?;
+    let mut signals = Signals::listen()?;
+    let server = setup::server(program, paths).await?;
     paths.ensure_socket_dir()?;
     let path = setup::socket(program, paths);
     let (socket, listener) = Socket::bind(&path).map_err(|error| {
@@ -74,13 +76,13 @@ async fn serve(
         }
     }
     tracing::info!("started, version {}, process {}", mia_daemon::VERSION, std::process::id());
-    if let Some(why) = &read_only {
+    if let Some(why) = server.read_only() {
         tracing::error!("nothing can be put on record: {why}");
     }
     let chores = tokio::spawn(chores(Arc::clone(program), paths.clone(), server.clone()));
     tokio::select! {
-        _ = server.asked_to_end() => {}
-        () = signals.next() => server.end(End::Patient),
+        () = server.asked_to_end() => {}
+        _ = signals.next() => server.end(End::Patient),
     }
     tracing::info!("stopping, {} tasks to wait for", server.core().unfinished());
     let idle = async { server.core().idle().await };
@@ -89,7 +91,7 @@ async fn serve(
         tokio::select! {
             () = &mut idle => break,
             // The second one is impatient.
-            () = signals.next() => server.end(End::Now),
+            _ = signals.next() => server.end(End::Now),
         }
     }
     chores.abort();
@@ -97,51 +99,25 @@ async fn serve(
     drop(socket);
     let _ = tokio::time::timeout(CLOSING, serving).await;
     server.core().close().await;
-    drop(core);
     tracing::info!("stopped");
     Ok(Exit::Done.into())
 }
 
-/// What asks a daemon to end.
-struct Ends {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
-}
-
-impl Ends {
-    fn listen() -> Result<Self, Failure> {
-        let listen = |kind| {
-            let failed = |error| Failure::environment(format!("can't watch signals: {error}"));
-            signal(kind).map_err(failed)
-        };
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-            hangup: listen(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hangup.recv() => {}
-        }
-    }
-}
-
 /// What the daemon does beside answering.
 async fn chores(program: Arc<Program>, paths: Paths, server: Server) {
-    tokio::join!(mend(&program, &paths, &server), prune(&server), stay(&paths, &server));
+    tokio::join!(mend(&program, &paths, &server), prune(&server), stay(&server));
 }
 
-/// Ends a daemon whose files were deleted: nobody could reach it any more.
-async fn stay(paths: &Paths, server: &Server) {
-    while paths.state_dir.exists() {
-        tokio::time::sleep(RETRY).await;
-    }
-    tracing::warn!("{} is gone", paths.state_dir.display());
+/// Ends a daemon whose record was deleted, or has another file in its place: what it would write
+/// there, nobody would ever see.
+async fn stay(server: &Server) {
+    let lost = loop {
+        tokio::time::sleep(LOOK).await;
+        if let Err(lost) = server.core().store().in_place() {
+            break lost;
+        }
+    };
+    tracing::error!("{lost}");
     server.end(End::Now);
 }
 
@@ -152,12 +128,11 @@ async fn mend(program: &Arc<Program>, paths: &Paths, server: &Server) {
         if server.read_only().is_none() {
             continue;
         }
-        match setup::core(program, paths).await {
-            Ok((core, None)) => {
+        match setup::core_that_writes(program, paths).await {
+            Ok(core) => {
                 tracing::info!("the record can be written again");
-                server.replace(core, None);
+                server.replace(core).close().await;
             }
-            Ok((_, why)) => server.read_only_for(why),
             Err(error) => server.read_only_for(Some(error.in_short())),
         }
     }

@@ -71,7 +71,8 @@ async fn client(program: &Arc<Program>, door: Door) -> Result<Client, Failure> {
     let paths = paths()?;
     match door {
         Door::Here => {
-            let Parts { core, server, .. } = server(program, &paths).await?;
+            let server = server(program, &paths).await?;
+            let core = server.core();
             Ok(Client::in_process(Connection::within(mia_daemon::router(server)), core))
         }
         Door::Daemon => {
@@ -87,50 +88,50 @@ async fn client(program: &Arc<Program>, door: Door) -> Result<Client, Failure> {
     }
 }
 
-/// A core and the API over it.
-pub(crate) struct Parts {
-    pub(crate) core: Core,
-    pub(crate) server: Server,
-    /// Why nothing can be put on record, if that is so.
-    pub(crate) read_only: Option<String>,
-}
-
 /// Opens a core, and the API over it.
-pub(crate) async fn server(program: &Arc<Program>, paths: &Paths) -> Result<Parts, Failure> {
-    let (core, read_only) = core(program, paths).await?;
+pub(crate) async fn server(program: &Arc<Program>, paths: &Paths) -> Result<Server, Failure> {
+    let files = Files::open(program, paths)?;
+    paths.ensure_state()?;
+    // It gets ready while the store is opened.
+    let supervisor = supervisor()?;
+    let (store, read_only) = store(paths).await?;
+    let core = core(files, store, supervisor).await?;
     let places = Places {
         config_file: paths.config_file.clone(),
         runs_dir: paths.runs_dir.clone(),
-        socket: Some(socket(program, paths)),
+        socket: socket(program, paths),
     };
-    let server = Server::new(core.clone(), places, Environment::of_this_process());
-    server.read_only_for(read_only.clone());
-    Ok(Parts { core, server, read_only })
+    let server = Server::new(core, places, Environment::of_this_process());
+    server.read_only_for(read_only);
+    Ok(server)
 }
 
-/// Opens a core; where the record can only be read, with the reason.
-pub(crate) async fn core(
+/// Opens a core whose record can be written. Nothing is started when it can't.
+pub(crate) async fn core_that_writes(
     program: &Arc<Program>,
     paths: &Paths,
-) -> Result<(Core, Option<String>), Failure> {
-    let config = Files::open(program, paths)?;
-    let registry = program.registry(paths)?;
-    paths.ensure_state()?;
+) -> Result<Core, Failure> {
+    let store = Store::open(&paths.database, OpenOptions::default()).await?;
+    core(Files::open(program, paths)?, store, supervisor()?).await
+}
+
+fn supervisor() -> Result<Supervisor, Failure> {
     let supervisor = Supervisor::new(SupervisorProgram::default());
-    // It gets ready while the store is opened.
     supervisor.start().map_err(|error| Failure::environment(format!("can't {error}")))?;
-    let (store, read_only) = store(paths).await?;
-    let core = Core::open(CoreSetup {
-        registry,
-        config: config.live.current().config.clone(),
-        source: Some(Box::new(config)),
+    Ok(supervisor)
+}
+
+async fn core(files: Files, store: Store, supervisor: Supervisor) -> Result<Core, Failure> {
+    let setup = CoreSetup {
+        registry: files.program.registry(&files.paths)?,
+        config: files.live.current().config.clone(),
         store,
         supervisor,
         environment: Environment::of_this_process(),
-        installed_agents: Some(paths.agents_dir.clone()),
-    })
-    .await?;
-    Ok((core, read_only))
+        installed_agents: Some(files.paths.agents_dir.clone()),
+        source: Some(Box::new(files)),
+    };
+    Ok(Core::open(setup).await?)
 }
 
 /// The record; one that can't be written is at least read.

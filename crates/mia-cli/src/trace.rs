@@ -3,7 +3,7 @@
 use mia_api::{PluginError, TaskRecord, ToolRecord, Usage};
 
 use crate::table::{fitted, room};
-use crate::terminal::{clean, clean_lines, columns, fit};
+use crate::terminal::{clean, clean_lines, fit};
 use crate::time::{shown, took};
 use std::time::Duration;
 
@@ -137,6 +137,7 @@ fn timeline(task: &TaskRecord, steps: &[Step]) -> String {
     });
     let end = ends.chain(task.ended_at).max().unwrap_or(start);
     let whole = (end - start).max(1);
+    let room = room();
     let mut text = String::new();
     for step in steps {
         let mark = if step.failed { "✗" } else { " " };
@@ -147,7 +148,6 @@ fn timeline(task: &TaskRecord, steps: &[Step]) -> String {
             took(millis(step.from - start)),
             step.what
         );
-        let room = if room() == usize::MAX { usize::MAX } else { columns() };
         text.push_str(&fit_to(&line, room));
         text.push('\n');
     }

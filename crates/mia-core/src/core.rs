@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use mia_api::{ConversationId, PluginStatus, TaskId};
 use mia_config::Config;
 use mia_host::Supervisor;
-use mia_plugin::{CodingPlugin, Environment, Services};
+use mia_plugin::{Environment, Services};
 use mia_store::{Access, Owner, Store, StoreError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ use crate::every::{AllEvents, Every};
 use crate::feed::Feed;
 use crate::gate::Gate;
 use crate::meter::Meter;
-use crate::plugins::{NoPlugin, Plugins};
+use crate::plugins::Plugins;
 use crate::registry::{Registry, RegistryError};
 use crate::sessions::StoredSessions;
 use crate::status::rest_in_ms;
@@ -223,19 +223,6 @@ impl Core {
         &self.shared.meter
     }
 
-    /// The plugin that answers: the named one, else the active one, else the first installed.
-    ///
-    /// # Errors
-    /// When that one does not exist or is disabled, or nothing is installed.
-    pub fn choose(
-        &self,
-        named: Option<&str>,
-        environment: &Environment,
-        cwd: &Path,
-    ) -> Result<Arc<dyn CodingPlugin>, NoPlugin> {
-        self.plugins().choose(named, environment, cwd).cloned()
-    }
-
     /// How long a plugin is left alone after failures in a row; none while it is asked (M-36).
     #[must_use]
     pub fn breaker(&self, name: &str) -> Option<Duration> {
@@ -265,17 +252,6 @@ impl Core {
         let mut status = self.plugins().status(name, environment).await?;
         status.resting_ms = self.breaker(name).map(rest_in_ms);
         Ok(status)
-    }
-
-    /// The conversation that was used last in that folder.
-    ///
-    /// # Errors
-    /// When the record can't be read.
-    pub async fn last_conversation(
-        &self,
-        cwd: &Path,
-    ) -> Result<Option<ConversationId>, StoreError> {
-        self.shared.store.last_conversation(Some(cwd)).await
     }
 
     /// The events of all tasks from now on.

@@ -207,7 +207,7 @@ async fn accept(
     }
     let leave = || {
         // Who has found it meanwhile must not wait for ever.
-        running.feed.close();
+        running.feed.refuse();
         shared.leaves(&task_id);
     };
     let accepted = shared.store.accept(&new, owner).await.inspect_err(|_| leave())?;

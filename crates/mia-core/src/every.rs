@@ -68,7 +68,7 @@ impl AllEvents {
     /// The next one, if it is there already.
     pub fn next_waiting(&mut self) -> Option<AnyEvent> {
         let mut found = None;
-        let state = self.every.ring.read(self.wanted, |_, event| {
+        let state = self.every.ring.read(self.wanted, |event| {
             found = Some(Arc::clone(event));
             false
         });

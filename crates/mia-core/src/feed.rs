@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mia_api::{ConversationId, Event, EventBody, NoticeKind, ResumePoint, TaskId};
@@ -26,11 +26,13 @@ const LOOK: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Feed {
     ring: Ring<Arc<Event>>,
+    /// True when the task was not accepted after all.
+    refused: AtomicBool,
 }
 
 impl Feed {
     pub(crate) fn new() -> Self {
-        Self { ring: Ring::new(ROOM) }
+        Self { ring: Ring::new(ROOM), refused: AtomicBool::new(false) }
     }
 
     /// Adds an event; their numbers have no gap.
@@ -54,7 +56,8 @@ impl Feed {
     }
 
     /// There will be no terminal event: the task was not accepted.
-    pub(crate) fn close(&self) {
+    pub(crate) fn refuse(&self) {
+        self.refused.store(true, Ordering::SeqCst);
         self.ring.close();
     }
 
@@ -182,7 +185,7 @@ impl TaskEvents {
         let feed = Arc::clone(self.feed.as_ref()?);
         let (waiting, cut) = (&mut self.waiting, &mut self.cut);
         let (mut weight, mut ended, mut at) = (0, false, self.at);
-        let found = feed.ring.read(self.wanted, |_, event| {
+        let found = feed.ring.read(self.wanted, |event| {
             ended |= event.body.is_terminal();
             let whole = event.as_ref().clone();
             let event = match cut {
@@ -198,6 +201,9 @@ impl TaskEvents {
         });
         if let Found::Some(next) = found {
             (self.wanted, self.at) = (next, at);
+        }
+        if found == Found::End && feed.refused.load(Ordering::SeqCst) {
+            self.fault = Some(StoreError::UnknownTask { task: self.task_id.clone() });
         }
         self.ended |= ended || found == Found::End;
         Some(found)

@@ -96,7 +96,7 @@ impl<T> Ring<T> {
     }
 
     /// Hands over those from `wanted` on, until `take` says that it has enough.
-    pub(crate) fn read(&self, wanted: u64, mut take: impl FnMut(u64, &T) -> bool) -> Found {
+    pub(crate) fn read(&self, wanted: u64, mut take: impl FnMut(&T) -> bool) -> Found {
         let inner = self.inner();
         let end = inner.first + inner.items.len() as u64;
         if wanted < inner.first {
@@ -109,7 +109,7 @@ impl<T> Ring<T> {
         let mut number = wanted;
         for (item, _) in inner.items.iter().skip(skip) {
             number += 1;
-            if !take(number - 1, item) {
+            if !take(item) {
                 break;
             }
         }
@@ -122,7 +122,7 @@ impl<T> Ring<T> {
             let mut changed = std::pin::pin!(self.changed.notified());
             // Before the look, so that what comes right after it still wakes us.
             changed.as_mut().enable();
-            if self.read(wanted, |_, _| false) != Found::Nothing {
+            if self.read(wanted, |_| false) != Found::Nothing {
                 return;
             }
             changed.await;
@@ -136,7 +136,7 @@ mod tests {
 
     fn read(ring: &Ring<u64>, wanted: u64) -> (Vec<u64>, Found) {
         let mut all = Vec::new();
-        let found = ring.read(wanted, |_, item| {
+        let found = ring.read(wanted, |item| {
             all.push(*item);
             true
         });

@@ -4,7 +4,9 @@
 
 mod common;
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use common::{Puppet, all, core_of, house, kinds, request, simple_house, until};
 use mia_api::{Cause, ErrorCode, Event, EventBody, ResumePoint, TaskStatus};
@@ -203,7 +205,7 @@ async fn m_037_all_conversations_together_run_no_more_tasks_than_the_limit() {
     for events in tasks {
         assert_eq!(all(events).await.last().unwrap().body.kind(), "complete");
     }
-    assert_eq!(house.puppet.strings.most.load(std::sync::atomic::Ordering::SeqCst), 2);
+    assert_eq!(house.puppet.strings.most.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
@@ -315,7 +317,11 @@ async fn m_032_a_switch_is_in_force_for_the_next_dispatch_and_touches_no_running
     put.0.lock().unwrap().push(Err("line 3 is wrong".into()));
     core.refresh().await;
     assert_eq!(core.mistake().as_deref(), Some("line 3 is wrong"));
-    assert_eq!(core.choose(None, &Environment::default(), folder.path()).unwrap().name(), "two");
+    let asked = |environment: &Environment| {
+        let plugins = core.plugins();
+        plugins.choose(None, environment, folder.path()).unwrap().name().to_owned()
+    };
+    assert_eq!(asked(&Environment::default()), "two");
     put.0.lock().unwrap().push(Ok(Fresh { config: active("one"), registry: None }));
     core.refresh().await;
     assert_eq!(
@@ -324,7 +330,7 @@ async fn m_032_a_switch_is_in_force_for_the_next_dispatch_and_touches_no_running
     );
     // The caller's own environment says it first.
     let mine: Environment = [("MIA_ACTIVE_PLUGIN", "two")].into_iter().collect();
-    assert_eq!(core.choose(None, &mine, folder.path()).unwrap().name(), "two");
+    assert_eq!(asked(&mine), "two");
 }
 
 #[tokio::test]
@@ -363,4 +369,26 @@ async fn who_watches_and_attends_can_answer_what_a_task_asks_that_nobody_attende
     drop(house.core.watch(&task, ResumePoint::default(), true).await.unwrap());
     house.puppet.strings.gate.add_permits(1);
     assert_eq!(text(&all(events).await, "token"), "nothing");
+}
+
+#[tokio::test]
+async fn m_033_twenty_who_ask_at_once_are_one_probe_that_is_good_for_a_while() {
+    let folder = tempdir().unwrap();
+    let puppets = [Puppet::new("well"), Puppet::new("broken")];
+    let core = core_of(&folder, Config::default(), OpenOptions::default(), &puppets).await;
+    let environment = Environment::default();
+    let asked = async |name: &str, puppet: &Puppet| {
+        let twenty = (0..20).map(|_| core.status(name, &environment));
+        let all = futures::future::join_all(twenty).await;
+        assert!(all.iter().all(|status| status.as_ref().unwrap().available == (name == "well")));
+        puppet.strings.probes.load(Ordering::SeqCst)
+    };
+    tokio::time::pause();
+    for (name, puppet, good) in [("well", &puppets[0], 60), ("broken", &puppets[1], 5)] {
+        assert_eq!(asked(name, puppet).await, 1, "{name}");
+        tokio::time::advance(Duration::from_secs(good - 1)).await;
+        assert_eq!(asked(name, puppet).await, 1, "{name}");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(asked(name, puppet).await, 2, "{name}");
+    }
 }

@@ -1,35 +1,23 @@
 //! Starting the daemon, and becoming one.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use mia_plugin::Environment;
 use tokio::net::UnixStream;
+
+use crate::lock::OTHER;
 
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What of its starter's environment the daemon keeps: nothing that could be a secret. What an agent
-/// needs comes with each prompt.
-const KEPT: [&str; 12] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "RUST_BACKTRACE",
-    "MIA_HOME",
-];
-const KEPT_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
+/// What of its starter's environment the daemon keeps beside what every program needs: nothing that
+/// could be a secret. What an agent needs comes with each prompt.
+const KEPT: [&str; 2] = ["MIA_HOME", "RUST_BACKTRACE"];
 
 /// Why the daemon could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -81,10 +69,12 @@ pub async fn start(program: &Path, args: &[&str], socket: &Path) -> Result<bool,
 /// Runs the program until it is ready or has ended. Returns what it said: nothing when it is ready.
 async fn run(program: &Path, args: &[&str]) -> Result<String, StartError> {
     let failed = |source| StartError::Run { program: program.to_owned(), source };
+    let own = KEPT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     let mut child = Command::new(program)
         .args(args)
         .env_clear()
-        .envs(environment())
+        .envs(Environment::of_this_process().what_programs_need())
+        .envs(own)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -106,22 +96,9 @@ async fn run(program: &Path, args: &[&str]) -> Result<String, StartError> {
     Ok(said.ok().and_then(Result::ok).unwrap_or_default())
 }
 
-/// What one says that found another daemon running.
-pub const OTHER: &str = "a daemon runs already";
-
 /// True when somebody listens on the socket.
 pub async fn answers(socket: &Path) -> bool {
     UnixStream::connect(socket).await.is_ok()
-}
-
-fn is_kept(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
-    KEPT.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// The variables that the daemon keeps, of those of this process.
-pub fn environment() -> impl Iterator<Item = (OsString, OsString)> {
-    std::env::vars_os().filter(|(name, _)| is_kept(name))
 }
 
 /// Leaves the starter behind: its session, its folder, its descriptors. To be called before this

@@ -20,16 +20,10 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Failed;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failed> {
-        let json = is_json(request.headers());
-        let bytes = bytes(request, state).await?;
-        if !json {
-            return Err(Failed::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "invalid_request",
-                "the body is not said to be JSON; send it with Content-Type: application/json",
-            ));
+        match body(request, state).await? {
+            Some(bytes) => parse(&bytes).map(Self),
+            None => Err(not_json()),
         }
-        parse(&bytes).map(Self)
     }
 }
 
@@ -41,20 +35,29 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for MaybeBody
     type Rejection = Failed;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failed> {
-        let json = is_json(request.headers());
-        let bytes = bytes(request, state).await?;
-        if bytes.is_empty() && !json {
-            return Ok(Self(T::default()));
+        match body(request, state).await? {
+            Some(bytes) => parse(&bytes).map(Self),
+            None => Ok(Self(T::default())),
         }
-        if !json {
-            return Err(Failed::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "invalid_request",
-                "the body is not said to be JSON; send it with Content-Type: application/json",
-            ));
-        }
-        parse(&bytes).map(Self)
     }
+}
+
+/// The body; none when there is none and none is announced.
+async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Option<Bytes>, Failed> {
+    let json = is_json(request.headers());
+    match bytes(request, state).await? {
+        bytes if json => Ok(Some(bytes)),
+        bytes if bytes.is_empty() => Ok(None),
+        _ => Err(not_json()),
+    }
+}
+
+fn not_json() -> Failed {
+    Failed::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "invalid_request",
+        "the body is not said to be JSON; send it with Content-Type: application/json",
+    )
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -15,6 +15,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt;
 
+use crate::server::is_true;
+
 /// How many connections may be open; more wait until one closes.
 const CONNECTIONS: usize = 8192;
 /// How long the head of a request may take, and how large it may be.
@@ -30,17 +32,14 @@ const SHORTAGE: Duration = Duration::from_millis(100);
 pub async fn serve(listener: UnixListener, router: Router, closing: watch::Receiver<bool>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let mut closed = closing.clone();
-    let mut closed = std::pin::pin!(async move {
-        closes(&mut closed).await;
-    });
     loop {
-        // The semaphore is never closed.
         let next = async {
+            // The semaphore is never closed.
             let place = Arc::clone(&places).acquire_owned().await;
             (place, listener.accept().await)
         };
         let (place, accepted) = tokio::select! {
-            () = &mut closed => break,
+            () = is_true(&mut closed) => break,
             next = next => next,
         };
         let stream = match accepted {
@@ -98,7 +97,7 @@ async fn connection(stream: UnixStream, router: Router, mut closing: watch::Rece
     let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = closes(&mut closing) => {
+        () = is_true(&mut closing) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -106,10 +105,6 @@ async fn connection(stream: UnixStream, router: Router, mut closing: watch::Rece
     if let Err(error) = ended {
         tracing::debug!("a connection ended: {error}");
     }
-}
-
-async fn closes(closing: &mut watch::Receiver<bool>) {
-    let _ = closing.wait_for(|closing| *closing).await;
 }
 
 /// A body whose sender may not stand still for ever.

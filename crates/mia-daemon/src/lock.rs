@@ -19,11 +19,14 @@ pub struct About {
     pub version: String,
 }
 
+/// What one says that found another daemon running; its starter knows it by that.
+pub(crate) const OTHER: &str = "a daemon runs already";
+
 /// Why a lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
-    #[error("a daemon runs already{}", pid(.0))]
+    #[error("{OTHER}{}", pid(.0))]
     Held(Option<About>),
     /// The file can't be used.
     #[error("can't use the lock {}: {source}", path.display())]

@@ -4,18 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
-use mia_api::{DaemonStatus, EnvVar};
+use mia_api::{DaemonStatus, EnvVar, TaskSummary};
 use mia_core::Core;
 use mia_plugin::Environment;
 use mia_store::{Filter, StoreError};
 use tokio::sync::watch;
 
 /// How the daemon is asked to end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It is not.
-    #[default]
-    No,
     /// Once what was accepted is answered.
     Patient,
     /// At once; what runs is interrupted (M-39).
@@ -29,8 +26,8 @@ pub struct Places {
     pub config_file: PathBuf,
     /// The folder in which tests get an empty folder.
     pub runs_dir: PathBuf,
-    /// The socket; none for a core that is asked in its own process.
-    pub socket: Option<PathBuf>,
+    /// The daemon's socket.
+    pub socket: PathBuf,
 }
 
 /// What all requests share. A cheap handle; all clones are one.
@@ -46,7 +43,8 @@ struct Shared {
     places: Places,
     environment: Environment,
     since: Instant,
-    end: watch::Sender<End>,
+    /// True once somebody has asked for the end.
+    ending: watch::Sender<bool>,
     /// True when connections are to close.
     closing: watch::Sender<bool>,
 }
@@ -61,7 +59,7 @@ impl Server {
             places,
             environment,
             since: Instant::now(),
-            end: watch::Sender::default(),
+            ending: watch::Sender::default(),
             closing: watch::Sender::default(),
         };
         Self { shared: Arc::new(shared) }
@@ -73,11 +71,12 @@ impl Server {
         self.shared.core.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts another core in place of the one that could only read, and says why this one can't write
-    /// either, if so.
-    pub fn replace(&self, core: Core, read_only: Option<String>) {
-        *self.shared.core.write().unwrap_or_else(PoisonError::into_inner) = core;
-        self.read_only_for(read_only);
+    /// Puts a core that can write in place of the one that could only read, which is given back.
+    #[must_use]
+    pub fn replace(&self, core: Core) -> Core {
+        self.read_only_for(None);
+        let mut now = self.shared.core.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut now, core)
     }
 
     /// Notes why nothing can be put on record.
@@ -95,22 +94,21 @@ impl Server {
         &self.shared.places
     }
 
-    /// Asks for the end. A stronger wish stays.
+    /// Asks for the end.
     pub fn end(&self, how: End) {
         let core = self.core();
         match how {
-            End::No => return,
             End::Patient => core.stop_accepting(),
             End::Now => core.interrupt(),
         }
-        self.shared.end.send_modify(|end| *end = (*end).max(how));
+        self.shared.ending.send_replace(true);
     }
 
     /// Ready once somebody has asked for the end.
-    pub async fn asked_to_end(&self) -> End {
-        let mut end = self.shared.end.subscribe();
+    pub async fn asked_to_end(&self) {
+        let mut ending = self.shared.ending.subscribe();
         // The sender lives as long as this.
-        end.wait_for(|end| *end > End::No).await.map_or(End::Patient, |end| *end)
+        let _ = ending.wait_for(|ending| *ending).await;
     }
 
     /// Ends all streams.
@@ -118,16 +116,10 @@ impl Server {
         self.shared.closing.send_replace(true);
     }
 
-    /// Says when connections are to close.
+    /// Says when connections are to close; [`is_true`] waits for it.
     #[must_use]
     pub fn closes(&self) -> watch::Receiver<bool> {
         self.shared.closing.subscribe()
-    }
-
-    /// Ready once streams are to end.
-    pub(crate) async fn closing(&self) {
-        let mut closing = self.shared.closing.subscribe();
-        let _ = closing.wait_for(|closing| *closing).await;
     }
 
     /// The environment that a caller sent, or the daemon's own.
@@ -138,31 +130,40 @@ impl Server {
         }
     }
 
-    /// How the daemon is.
-    pub(crate) async fn status(&self) -> Result<DaemonStatus, StoreError> {
-        let core = self.core();
+    /// What waits and runs, the newest first.
+    pub(crate) async fn unfinished(&self) -> Result<Vec<TaskSummary>, StoreError> {
         let unfinished = Filter {
             unfinished: true,
             limit: 10_000,
             prompt_chars: Some(PROMPT),
             ..Filter::default()
         };
-        let socket = self.shared.places.socket.clone().unwrap_or_default();
+        self.core().store().recent(&unfinished).await
+    }
+
+    /// How the daemon is.
+    pub(crate) async fn status(&self) -> Result<DaemonStatus, StoreError> {
+        let core = self.core();
         Ok(DaemonStatus {
             pid: std::process::id(),
             version: VERSION.to_owned(),
-            socket: socket.into(),
+            socket: self.shared.places.socket.clone().into(),
             uptime_ms: u64::try_from(self.shared.since.elapsed().as_millis()).unwrap_or(u64::MAX),
             stopping: core.is_stopping(),
             read_only: self.read_only(),
             configuration: core.mistake(),
-            tasks: core.store().recent(&unfinished).await?,
+            tasks: self.unfinished().await?,
         })
     }
 }
 
-/// How many characters of a prompt a list of tasks shows, unless it is asked for all.
-pub(crate) const PROMPT: u32 = 4096;
+/// Ready once that is so, or nobody is left who could say so.
+pub(crate) async fn is_true(said: &mut watch::Receiver<bool>) {
+    let _ = said.wait_for(|so| *so).await;
+}
+
+/// How many characters of a prompt are shown of what waits and runs.
+const PROMPT: u32 = 4096;
 
 /// The version of this Mia.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

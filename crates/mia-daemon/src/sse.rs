@@ -43,6 +43,12 @@ impl Encoder {
         self.data(problem);
     }
 
+    /// There is nothing to come: the client had the terminal event before.
+    pub(crate) fn end(&mut self) {
+        self.line("event: end");
+        self.line("data:\n");
+    }
+
     /// Something that only says that the connection lives.
     pub(crate) fn comment(&mut self) {
         self.line(":\n");

@@ -316,6 +316,11 @@ impl Environment {
         environment::compose(self, wanted, &PluginConfig::new(""), &[], &BTreeMap::new()).variables
     }
 
+    /// What every program needs of it, and no name that looks like a secret.
+    pub fn what_programs_need(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.iter().filter(|(name, _)| environment::is_needed(&name.to_string_lossy()))
+    }
+
     /// All variables, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))

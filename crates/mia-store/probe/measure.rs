@@ -49,7 +49,7 @@ pub(crate) async fn lists(path: &str) -> Result<String, StoreError> {
     }
     let folder = |cwd: &str| ConversationFilter { cwd: Some(cwd.into()), ..Default::default() };
     timed("conversations", store.conversations(&ConversationFilter::default())).await?;
-    timed("conversations of a folder", store.conversations(&folder("/work/project-3"))).await?;
+    timed("conversations of a folder", store.conversations(&folder("/projects/3"))).await?;
     timed("conversations of no folder", store.conversations(&folder("/none"))).await?;
     memory("after the lists");
     let writing = tokio::spawn(writes(path.to_owned()));

@@ -36,7 +36,7 @@ pub async fn fill(store: &Store, tasks: u32, now: i64) -> Result<(), StoreError>
          CASE i % 4 WHEN 0 THEN NULL ELSE 'model-' || (i % 4) END, at, at + 5, at + 20000, 19995, \
          CASE WHEN i % 3 THEN 0.01 END, 1000 + i % 500, 200 + i % 50, i % 900, \
          CASE WHEN failed THEN 'PROVIDER_ERROR' END, CASE WHEN failed THEN 'rate_limited' END, \
-         3, CAST('/work/project-' || (i % 20) AS BLOB), words || ' needle ' || i, \
+         3, CAST('/projects/' || (i % 20) AS BLOB), words || ' needle ' || i, \
          CASE WHEN failed THEN JSON_OBJECT('code', 'PROVIDER_ERROR', 'plugin_name', 'fake', \
          'message', 'the provider said no to ' || i, 'attempts', JSON_ARRAY()) END \
          FROM temp.made WHERE $1 > 0 AND $2 > 0",

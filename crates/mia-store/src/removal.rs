@@ -215,8 +215,7 @@ impl Removal<'_> {
 impl Store {
     /// Deletes a conversation with its tasks, all that is on record of them, and its sessions, in one
     /// step; the space that it took is then freed in small ones (M-72). What its plugins keep of it
-    /// is theirs to clear first: [`Store::sessions_of`]. Tasks that a dead owner left don't count as
-    /// busy.
+    /// elsewhere is theirs to clear. Tasks that a dead owner left don't count as busy.
     ///
     /// # Errors
     /// What writing can meet; it is all there, or all gone.

@@ -71,8 +71,7 @@ impl Store {
         row.map(|row| self.session_from(&row)).transpose()
     }
 
-    /// All sessions of a conversation, of whichever plugin and folder: what its plugins have to clear
-    /// before it is deleted (M-72).
+    /// All sessions of a conversation, of whichever plugin and folder (M-72).
     ///
     /// # Errors
     /// What reading can meet.

@@ -142,7 +142,7 @@ pub(super) async fn follow(
             Err(error) if unwritten.is_none() => {
                 // Nobody gets the rest.
                 unwritten = Some(error);
-                client.abort(&task);
+                client.abort_soon(&task);
             }
             _ => {}
         }

@@ -67,9 +67,8 @@ impl Relay {
     ) -> mpsc::Receiver<Shown> {
         let (screen, shown) = mpsc::channel(QUEUE);
         let client = client.clone();
-        let (aborting_now, stuck) = (false, false);
         let mut relay =
-            Self { client, task, tie, events, signals, screen, aborting: aborting_now, stuck };
+            Self { client, task, tie, events, signals, screen, aborting: false, stuck: false };
         tokio::spawn(async move {
             if aborting {
                 relay.abort(Asked::Interrupt).await;
@@ -126,10 +125,10 @@ impl Relay {
         }
         if std::mem::replace(&mut self.aborting, true) {
             // The daemon must have heard of it.
-            let _ = tokio::time::timeout(PATIENCE, self.client.abort_now(&self.task)).await;
+            let _ = tokio::time::timeout(PATIENCE, self.client.abort(&self.task)).await;
             leave();
         }
-        self.client.abort(&self.task);
+        self.client.abort_soon(&self.task);
         // A screen that has no room for it has more to say than this.
         let _ = self.screen.try_send(Shown::Aborting);
     }

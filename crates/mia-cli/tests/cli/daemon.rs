@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use mia_testkit::fakecli::FakeCli;
@@ -96,17 +96,23 @@ fn a_stale_socket_and_a_stale_lock_file_are_no_obstacle() {
 #[test]
 fn it_keeps_no_secret_and_no_descriptor_of_its_starter() {
     let person = Person::new();
-    let mut mia = person.mia(&["start"]);
-    mia.env("ANTHROPIC_API_KEY", "sk-canary-1").env("LANG", "C.UTF-8");
-    Ran::from(mia.output().unwrap()).code(0);
+    let open = person.write("open", "");
+    // A shell's own redirection reaches everything that it runs.
+    let mut shell = Command::new("/bin/sh");
+    person.surround(shell.args(["-c", "exec 9<open; exec \"$0\" start"]));
+    shell.arg(env!("CARGO_BIN_EXE_mia"));
+    shell.env("ANTHROPIC_API_KEY", "sk-canary-1").env("LANG", "C.UTF-8");
+    shell.env("XDG_SOME_TOKEN", "sk-canary-2");
+    Ran::from(shell.output().unwrap()).code(0);
     let pid = daemon(&person).pid();
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
     let environment = String::from_utf8_lossy(&environment);
     assert!(environment.contains("LANG=C.UTF-8") && !environment.contains("canary"));
-    // The output of the starter came to its end, so nobody holds its pipes; and nothing else points
-    // into the project.
     let cwd = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
     assert_eq!(cwd.to_str(), Some("/"));
+    let held = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let held: Vec<_> = held.filter_map(|fd| fs::read_link(fd.unwrap().path()).ok()).collect();
+    assert!(held.iter().any(|path| path.ends_with("mia.db")) && !held.contains(&open), "{held:?}");
 }
 
 #[test]
@@ -311,4 +317,34 @@ fn a_conversation_is_listed_named_and_deleted() {
     person.run(&["conversation", "delete", "sky"]).code(0);
     assert_eq!(person.run(&["log"]).out, "nothing was asked yet\n");
     person.run(&["conversation", "show", "sky"]).code(2).says(&["no conversation sky"]);
+}
+
+#[test]
+fn a_daemon_whose_record_was_deleted_ends_and_the_next_one_begins_afresh() {
+    let person = Person::new();
+    person.ask_guide(&["help"]).code(0);
+    let process = daemon(&person);
+    for end in ["", "-wal", "-shm"] {
+        fs::remove_file(person.mia_home().join(format!("mia.db{end}"))).unwrap();
+    }
+    assert_eq!(block_until_gone(&[process], SOON), Ok(()));
+    assert_eq!(person.run(&["log"]).code(0).out, "nothing was asked yet\n");
+}
+
+#[test]
+fn m_036_the_list_shows_fallbacks_and_who_is_left_alone() {
+    let person = Person::new();
+    person.configure("active_plugin: guide\nfallback: {plugins: [codex, claude-code]}\n");
+    // It says its version, and fails whatever it is asked.
+    let claude = person.claude("out 2.1.332\n");
+    for _ in 0..3 {
+        claude.next_script("exit 7\n");
+        person.run(&["ask", "--plugin", "claude-code", "x"]).code(1);
+    }
+    let list = person.run(&["plugin", "list"]).code(0).out;
+    let line = |name: &str| list.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("guide").starts_with("*  guide        ready"), "{list}");
+    assert!(line("codex").starts_with("1  codex        missing"), "{list}");
+    assert!(line("claude-code").starts_with("2  claude-code  resting"), "{list}");
+    person.run(&["ask", "--plugin", "claude-code", "x"]).code(3).says(&["left alone for a while"]);
 }

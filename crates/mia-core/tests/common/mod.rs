@@ -29,6 +29,8 @@ pub struct Strings {
     pub at_gate: Notify,
     /// The most dispatches that ever ran at once.
     pub most: AtomicUsize,
+    /// How often it was asked what is known of its agent.
+    pub probes: AtomicUsize,
     /// How many pieces of `long` were said.
     pub said: AtomicUsize,
     slots: Slots,
@@ -48,6 +50,7 @@ impl Puppet {
             gate: Semaphore::new(0),
             at_gate: Notify::new(),
             most: AtomicUsize::new(0),
+            probes: AtomicUsize::new(0),
             said: AtomicUsize::new(0),
             slots: Slots::new(name, 100),
         };
@@ -233,7 +236,12 @@ impl CodingPlugin for Puppet {
     }
 
     fn probe<'a>(&'a self, _environment: &'a Environment) -> BoxFuture<'a, Probe> {
-        Box::pin(async { Probe::default() })
+        Box::pin(async {
+            self.strings.probes.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+            let broken = self.name == "broken";
+            Probe { problem: broken.then(|| "it is not well".to_owned()), ..Probe::default() }
+        })
     }
 
     fn abort<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, ()> {

@@ -77,15 +77,6 @@ impl Connection {
         read(self.send(Method::GET, path, None).await?).await
     }
 
-    /// Gets what a path stands for, as text.
-    ///
-    /// # Errors
-    /// As all requests.
-    pub async fn get_text(&self, path: &str) -> Result<String, ClientError> {
-        let bytes = whole(self.send(Method::GET, path, None).await?).await?;
-        String::from_utf8(bytes.into()).map_err(|error| ClientError::Answer(error.to_string()))
-    }
-
     /// Posts a body.
     ///
     /// # Errors

@@ -27,10 +27,6 @@ impl Stream {
         Self { body: body.into_data_stream(), parser: Parser::default() }
     }
 
-    fn next_waiting(&mut self) -> Option<Sent> {
-        self.parser.next()
-    }
-
     /// The next event; none when the stream has ended. Cancel-safe.
     async fn next(&mut self) -> Result<Option<Sent>, ClientError> {
         loop {
@@ -81,18 +77,6 @@ impl EventSource {
         Self { connection, task, watching, stream: Stream::new(body), ended: false, broke: 0 }
     }
 
-    /// The task, once it is known.
-    #[must_use]
-    pub fn task(&self) -> Option<&TaskId> {
-        self.task.as_ref()
-    }
-
-    /// How far this has come.
-    #[must_use]
-    pub fn place(&self) -> ResumePoint {
-        self.watching.after
-    }
-
     /// Tries again, although it had given up.
     pub fn try_again(&mut self) {
         self.broke = 0;
@@ -108,7 +92,7 @@ impl EventSource {
         }
         loop {
             let broke = match self.stream.next().await {
-                Ok(Some(sent)) => return self.take(&sent).map(Some),
+                Ok(Some(sent)) => return self.take(&sent),
                 Ok(None) => ClientError::Broken("it ended before the task".to_owned()),
                 Err(error @ ClientError::Broken(_)) => error,
                 Err(error) => return Err(error),
@@ -117,27 +101,17 @@ impl EventSource {
         }
     }
 
-    /// The next event, if it is there already.
-    ///
-    /// # Errors
-    /// As [`next`](EventSource::next).
-    pub fn next_waiting(&mut self) -> Result<Option<Event>, ClientError> {
-        if self.ended {
+    fn take(&mut self, sent: &Sent) -> Result<Option<Event>, ClientError> {
+        if sent.kind.as_deref() == Some("end") {
+            self.ended = true;
             return Ok(None);
         }
-        match self.stream.next_waiting() {
-            Some(sent) => self.take(&sent).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn take(&mut self, sent: &Sent) -> Result<Event, ClientError> {
         let event: Event = read(sent)?;
         self.task.get_or_insert_with(|| event.task_id.clone());
         self.watching.after = ResumePoint::after(&event);
         self.broke = 0;
         self.ended = event.body.is_terminal();
-        Ok(event)
+        Ok(Some(event))
     }
 
     async fn connect_again(&mut self, mut why: ClientError) -> Result<(), ClientError> {

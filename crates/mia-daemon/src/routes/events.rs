@@ -11,10 +11,11 @@ use futures::stream;
 use mia_api::{Gap, ResumePoint, TaskId};
 use mia_core::{AllEvents, AnyEvent, Core, TaskEvents};
 use serde::Deserialize;
+use tokio::sync::watch;
 
 use crate::extract::{Path, Query};
 use crate::problem::Failed;
-use crate::server::Server;
+use crate::server::{Server, is_true};
 use crate::sse::{Encoder, LAST_EVENT_ID};
 
 /// How long a connection may be silent.
@@ -75,12 +76,12 @@ pub(super) async fn of_task(
     let core = server.core();
     let events = core.watch(&task, from, watch.attended).await?;
     let attached = watch.attached.then(|| Attached::new(core, task));
-    Ok(stream(server, events, attached))
+    Ok(stream(&server, events, attached))
 }
 
 /// The answer that brings a task's events, to its terminal one.
-pub(super) fn stream(server: Server, events: TaskEvents, attached: Option<Attached>) -> Response {
-    let state = Streaming { server, events, attached, over: false };
+pub(super) fn stream(server: &Server, events: TaskEvents, attached: Option<Attached>) -> Response {
+    let state = Streaming { closing: server.closes(), events, attached, over: false };
     answer(stream::unfold(state, async |mut state: Streaming| {
         let chunk = state.next().await?;
         Some((Ok::<_, std::convert::Infallible>(chunk), state))
@@ -88,7 +89,7 @@ pub(super) fn stream(server: Server, events: TaskEvents, attached: Option<Attach
 }
 
 struct Streaming {
-    server: Server,
+    closing: watch::Receiver<bool>,
     events: TaskEvents,
     attached: Option<Attached>,
     over: bool,
@@ -103,7 +104,7 @@ impl Streaming {
         let event = tokio::select! {
             biased;
             event = tokio::time::timeout(QUIET, self.events.next()) => event,
-            () = self.server.closing() => return None,
+            () = is_true(&mut self.closing) => return None,
         };
         let mut next = match event {
             Err(_) => {
@@ -112,11 +113,11 @@ impl Streaming {
             }
             Ok(None) => {
                 self.over = true;
-                if let Some(error) = self.events.fault() {
-                    encoder.problem(Failed::of_store(error).problem());
-                    return Some(encoder.finish());
+                match self.events.fault() {
+                    Some(error) => encoder.problem(Failed::of_store(error).problem()),
+                    None => encoder.end(),
                 }
-                return None;
+                return Some(encoder.finish());
             }
             Ok(event) => event,
         };
@@ -136,13 +137,18 @@ impl Streaming {
 
 pub(super) async fn of_all(State(server): State<Server>) -> Response {
     let events = server.core().all_events();
-    answer(stream::unfold((server, events, true), async |(server, mut events, first)| {
-        let chunk = any(&server, &mut events, first).await?;
-        Some((Ok::<_, std::convert::Infallible>(chunk), (server, events, false)))
+    let closing = server.closes();
+    answer(stream::unfold((closing, events, true), async |(mut closing, mut events, first)| {
+        let chunk = any(&mut closing, &mut events, first).await?;
+        Some((Ok::<_, std::convert::Infallible>(chunk), (closing, events, false)))
     }))
 }
 
-async fn any(server: &Server, events: &mut AllEvents, first: bool) -> Option<Bytes> {
+async fn any(
+    closing: &mut watch::Receiver<bool>,
+    events: &mut AllEvents,
+    first: bool,
+) -> Option<Bytes> {
     let mut encoder = Encoder::new();
     if first {
         // So that a client knows from when on it gets everything.
@@ -152,7 +158,7 @@ async fn any(server: &Server, events: &mut AllEvents, first: bool) -> Option<Byt
     let event = tokio::select! {
         biased;
         event = tokio::time::timeout(QUIET, events.next()) => event,
-        () = server.closing() => return None,
+        () = is_true(closing) => return None,
     };
     let Ok(event) = event else {
         encoder.comment();

@@ -9,12 +9,12 @@ use mia_api::{
     TaskId, TaskRecord, TaskSummary,
 };
 use mia_core::DispatchRequest;
-use mia_store::{Filter, StoreError};
+use mia_store::StoreError;
 
 use super::events::{Attached, stream};
 use crate::extract::{Body, Path};
 use crate::problem::Failed;
-use crate::server::{PROMPT, Server};
+use crate::server::Server;
 
 pub(super) async fn dispatch(
     State(server): State<Server>,
@@ -35,7 +35,7 @@ pub(super) async fn dispatch(
     let mut events = core.dispatch(request).await?;
     if streams {
         let attached = attached.then(|| Attached::new(core, events.task_id.clone()));
-        return Ok(stream(server, events, attached));
+        return Ok(stream(&server, events, attached));
     }
     if attended {
         events.attend_to_the_end();
@@ -66,11 +66,13 @@ async fn request(server: &Server, body: DispatchBody) -> Result<DispatchRequest,
             },
             None => ConversationId::generate(),
         },
-        (None, true) => server.core().last_conversation(&cwd).await?.ok_or_else(|| {
-            let message = format!("there is no conversation in {} yet", cwd.display());
-            Failed::new(StatusCode::UNPROCESSABLE_ENTITY, "no_conversation", message)
-                .with_help("leave --continue out to begin one")
-        })?,
+        (None, true) => {
+            server.core().store().last_conversation(Some(&cwd)).await?.ok_or_else(|| {
+                let message = format!("there is no conversation in {} yet", cwd.display());
+                Failed::new(StatusCode::UNPROCESSABLE_ENTITY, "no_conversation", message)
+                    .with_help("leave --continue out to begin one")
+            })?
+        }
     };
     let task = body.task_id.unwrap_or_else(TaskId::generate);
     let mut options = DispatchOptions::new(task, conversation, cwd);
@@ -94,9 +96,7 @@ async fn request(server: &Server, body: DispatchBody) -> Result<DispatchRequest,
 }
 
 pub(super) async fn list(State(server): State<Server>) -> Result<Json<Vec<TaskSummary>>, Failed> {
-    let unfinished =
-        Filter { unfinished: true, limit: 10_000, prompt_chars: Some(PROMPT), ..Filter::default() };
-    Ok(Json(server.core().store().recent(&unfinished).await?))
+    Ok(Json(server.unfinished().await?))
 }
 
 pub(super) async fn show(

@@ -88,7 +88,7 @@ pub(crate) fn compose(
         }
         let wanted = match config.inherit {
             Inherit::AllButSecrets => true,
-            Inherit::Minimal => MINIMAL.iter().any(|pattern| matches_pattern(pattern, &text)),
+            Inherit::Minimal => is_minimal(&text),
         };
         if asked_for || (wanted && !looks_secret(&text)) {
             child.insert(name.to_owned(), value.to_owned());
@@ -104,6 +104,15 @@ pub(crate) fn compose(
     child.extend(config.env.iter().map(|(n, v)| (OsString::from(n), OsString::from(v))));
     child.extend(options.iter().map(|(n, v)| (OsString::from(n), OsString::from(v))));
     Composed { variables: child.into_iter().collect(), withheld }
+}
+
+/// True for what every program needs, unless it looks like a secret.
+pub(crate) fn is_needed(name: &str) -> bool {
+    is_minimal(name) && !looks_secret(name)
+}
+
+fn is_minimal(name: &str) -> bool {
+    MINIMAL.iter().any(|pattern| matches_pattern(pattern, name))
 }
 
 /// True for a name whose value looks like a secret: one of its words is one of ours, or it ends
