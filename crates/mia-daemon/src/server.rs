@@ -116,7 +116,7 @@ impl Server {
         self.shared.closing.send_replace(true);
     }
 
-    /// Says when connections are to close; [`is_true`] waits for it.
+    /// Says when connections are to close.
     #[must_use]
     pub fn closes(&self) -> watch::Receiver<bool> {
         self.shared.closing.subscribe()
