@@ -22,6 +22,11 @@ pub(crate) fn peak_kib_of(pid: Option<u32>) -> u64 {
     pid.map_or(0, |pid| status(&pid.to_string(), "VmHWM:"))
 }
 
+/// The memory that another process has resident, in KiB; 0 when it is gone.
+pub(crate) fn resident_kib_of(pid: u32) -> u64 {
+    status(&pid.to_string(), "VmRSS:")
+}
+
 /// How many threads this process has.
 pub(crate) fn threads() -> u64 {
     status("self", "Threads:")

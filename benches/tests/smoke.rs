@@ -37,6 +37,17 @@ fn a_stream_is_delivered_whole_and_scanned_whole() {
 }
 
 #[test]
+fn a_stream_through_the_dispatcher_is_delivered_whole_and_is_on_record() {
+    let script = format!("read-line\nrepeat 100 {DELTA}\nout {RESULT}\n");
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("mia.db");
+    let figures = subject("recorded", folder.path(), &script, &[database.to_str().unwrap()]);
+    assert_eq!(figures["outcome"], "ok");
+    assert_eq!(figures["text_bytes"], 500);
+    assert!(database.metadata().unwrap().len() > 0);
+}
+
+#[test]
 fn a_failed_stream_tells_its_code() {
     let folder = tempfile::tempdir().unwrap();
     let figures = subject("stream", folder.path(), "exit 3\n", &[]);
@@ -50,6 +61,27 @@ fn dispatches_in_a_row_and_their_reference_are_timed() {
         let figures = subject(mode, folder.path(), &format!("out {RESULT}\n"), &["3"]);
         assert!(figures["median_us"].as_f64().unwrap() > 0.0, "{mode}: {figures}");
     }
+}
+
+#[test]
+fn dispatches_on_record_are_timed() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("mia.db");
+    let args = ["3", database.to_str().unwrap()];
+    let figures = subject("recorded-each", folder.path(), &format!("out {RESULT}\n"), &args);
+    assert!(figures["median_us"].as_f64().unwrap() > 0.0, "{figures}");
+}
+
+#[test]
+fn a_record_is_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("mia.db");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mia-bench"));
+    let output = command.arg("fill").arg(&database).arg("300").output().unwrap();
+    assert!(output.status.success());
+    let figures: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(figures["tasks"], 300);
+    assert!(database.metadata().unwrap().len() > 300 * 200);
 }
 
 #[test]

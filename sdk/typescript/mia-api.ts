@@ -1,6 +1,436 @@
 // The types of Mia's API, generated from docs/openapi.json by `cargo xtask api`.
 
-export type paths = Record<string, never>;
+export interface paths {
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts of what has happened since the daemon began, for Prometheus.
+         * @description The names and what they count are in docs/daemon.md.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This document.
+         * @description It says what this very daemon does: it is made from the code.
+         */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks all tasks to end.
+         * @description What waits first, so that nothing begins because another one ends.
+         */
+        post: operations["abort_all"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/active-plugin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Switches to a plugin: from now on it is asked when none is named.
+         * @description That is written into the configuration file.
+         */
+        put: operations["switch_plugin"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cleanup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Forgets sessions of agents that nobody goes on with. */
+        post: operations["cleanup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversations, the last used first. */
+        get: operations["list_conversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{conversation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A conversation with its tasks. */
+        get: operations["show_conversation"];
+        put?: never;
+        post?: never;
+        /** Forgets a conversation: its tasks, their events and the agents' sessions. */
+        delete: operations["delete_conversation"];
+        options?: never;
+        head?: never;
+        /** Gives a conversation a name, or takes it away. */
+        patch: operations["rename_conversation"];
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events of all tasks, from now on.
+         * @description Where its reader is too slow, a `gap` says how many are missing.
+         */
+        get: operations["watch_all"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the daemon lives. */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was asked, the newest first. */
+        get: operations["history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The plugins, as the daemon's own environment finds their agents. */
+        get: operations["list_plugins"];
+        put?: never;
+        /**
+         * The plugins, as somebody with that environment finds their agents.
+         * @description It changes nothing; the environment is in a body because it is no part of an address.
+         */
+        post: operations["list_plugins_for"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plugins/{plugin}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A plugin, as the daemon's own environment finds its agent. */
+        get: operations["show_plugin"];
+        put?: never;
+        /**
+         * A plugin, as somebody with that environment finds its agent.
+         * @description It changes nothing.
+         */
+        post: operations["show_plugin_for"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plugins/{plugin}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks a plugin's agent for one word, and waits for it.
+         * @description It is asked in an empty folder of its own: the agent sees no project, and nobody who goes on with
+         *     the last conversation of a folder finds the test. When the connection closes before, the test is
+         *     aborted.
+         */
+        post: operations["test_plugin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whether the daemon takes prompts.
+         * @description It does not while nothing can be put on record, and when it is about to stop.
+         */
+        get: operations["ready"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the daemon is.
+         * @description Its process, version and socket, and what waits and runs. The configuration is looked at before.
+         */
+        get: operations["status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks the daemon to end.
+         * @description It takes no more prompts, and ends when what was accepted is over; with `now` it interrupts that:
+         *     each task ends as `ABORTED`, cause `interrupted`, its text kept.
+         */
+        post: operations["stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits and runs, the newest first. */
+        get: operations["list_tasks"];
+        put?: never;
+        /**
+         * Dispatches a prompt.
+         * @description It is on record when the answer comes. Its `task_id` is an idempotency key: the same again, with
+         *     the same prompt and conversation, is the same task and is answered once.
+         *
+         *     With `Accept: text/event-stream` the answer is the task's events.
+         */
+        post: operations["dispatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A task in full. */
+        get: operations["show_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks a task to end.
+         * @description It has ended when its terminal event comes. One that has ended already is left alone.
+         */
+        post: operations["abort_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events of a task, from its beginning or any place on, to its terminal one.
+         * @description The stream ends with the terminal event. Who had that already gets the frame `end`, and comes no
+         *     more. A frame `problem` says why the stream ends before. A connection that closes without either
+         *     is to be opened again, with the `id` of the last frame.
+         */
+        get: operations["watch_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/permissions/{permission}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a question of an agent, once. */
+        post: operations["answer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What plugins and models have used. */
+        get: operations["usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
@@ -13,6 +443,13 @@ export interface components {
         Aborted: {
             /** @description The tasks, those that had not begun first. */
             tasks: components["schemas"]["TaskId"][];
+        };
+        /** @description One frame of the stream of all events: an event, with its `id`, or a gap, without. */
+        AnyFrame: {
+            id?: components["schemas"]["ResumePoint"];
+            /** @enum {string} */
+            event?: "message";
+            data: string;
         };
         /** @description A file that the caller hands over with the prompt. */
         Attachment: {
@@ -48,7 +485,7 @@ export interface components {
              */
             ended_at: number | null;
             /** @description Why it failed. */
-            error: null | components["schemas"]["PluginError"];
+            error: components["schemas"]["PluginError"] | null;
         };
         /**
          * @description What lies behind an error, finer than its code, so that a program can decide.
@@ -148,6 +585,8 @@ export interface components {
             read_only: string | null;
             /** @description What is wrong with the configuration file; the last good configuration is in force then. */
             configuration: string | null;
+            /** @description Plugins that are left alone for a while after failures in a row, by name. */
+            resting: components["schemas"]["Resting"][];
             /** @description What waits and runs, the newest first. */
             tasks: components["schemas"]["TaskSummary"][];
         };
@@ -162,14 +601,14 @@ export interface components {
         };
         /** @description A prompt to dispatch: the body of `POST /v1/tasks`. */
         DispatchBody: {
-            /** @description The prompt, as the person wrote it. */
+            /** @description The prompt, as the person wrote it: not blank, and without a NUL character. */
             prompt: string;
             /** @description Where the agent works; absolute. */
             working_directory: components["schemas"]["OsText"];
             /** @description The task's id, the caller's idempotency key; none means a fresh one. */
-            task_id?: null | components["schemas"]["TaskId"];
+            task_id?: components["schemas"]["TaskId"] | null;
             /** @description The conversation to begin or to go on with; none means a fresh one. */
-            conversation_id?: null | components["schemas"]["ConversationId"];
+            conversation_id?: components["schemas"]["ConversationId"] | null;
             /** @description True to go on with the last conversation of the working directory. */
             continue_last?: boolean;
             /** @description The plugin; none means the active one, or the first installed. */
@@ -195,7 +634,7 @@ export interface components {
             /** @description True to send the prompt alone. */
             skip_context?: boolean;
             /** @description What the agent may do; none means the agent's default mode, its questions asked. */
-            permissions?: null | components["schemas"]["PermissionPolicy"];
+            permissions?: components["schemas"]["PermissionPolicy"] | null;
             /**
              * @description The caller's environment: what the agent inherits of it is decided as M-13 says. It is never
              *     written anywhere. None means the daemon's own, which is nearly empty.
@@ -277,7 +716,7 @@ export interface components {
             /** @description The kind. */
             code: components["schemas"]["ErrorCode"];
             /** @description The finer kind. */
-            cause: null | components["schemas"]["Cause"];
+            cause: components["schemas"]["Cause"] | null;
             /** @description What happened, or its beginning. */
             message: string | null;
         };
@@ -446,7 +885,7 @@ export interface components {
          * @description What a notice is about.
          * @enum {string}
          */
-        NoticeKind: "context_reset" | "fallback" | "retry" | "noise" | "denied" | "withheld_env" | "leftover" | "waiting" | "history" | "warning";
+        NoticeKind: "context_reset" | "fallback" | "retry" | "noise" | "denied" | "withheld_env" | "leftover" | "waiting" | "history" | "lost" | "warning";
         /**
          * @description What an answer means, in ACP's words. Agents name their options differently; choose by kind.
          * @enum {string}
@@ -538,9 +977,9 @@ export interface components {
             /** @description More of it, perhaps long: the provider's body, the paths that were searched. */
             detail: string | null;
             /** @description When it happened. */
-            phase: null | components["schemas"]["Phase"];
+            phase: components["schemas"]["Phase"] | null;
             /** @description The finer kind. */
-            cause: null | components["schemas"]["Cause"];
+            cause: components["schemas"]["Cause"] | null;
             /**
              * Format: int32
              * @description The agent's exit status; null when it did not exit or was killed.
@@ -561,7 +1000,7 @@ export interface components {
             /** @description What to do. */
             hint: string | null;
             /** @description What had been said. */
-            partial: null | components["schemas"]["Partial"];
+            partial: components["schemas"]["Partial"] | null;
             /** @description All plugins that were asked, where there were several (M-35). */
             attempts?: components["schemas"]["Attempt"][];
         };
@@ -640,6 +1079,16 @@ export interface components {
          * @enum {string}
          */
         ResolvedBy: "client" | "policy" | "nobody" | "end";
+        /** @description A plugin that is left alone for a while. */
+        Resting: {
+            /** @description Its name. */
+            plugin: string;
+            /**
+             * Format: uint64
+             * @description For how much longer, in ms. 0 while one prompt tries whether it is well again.
+             */
+            left_ms: number;
+        };
         /** @description How far a client has come in a task's events: `SEQ` of the last event it has, and after text `SEQ:OFFSET`, the offset being the event's own plus the text's bytes. 0 is the beginning. */
         ResumePoint: string;
         /** @description How the daemon is to stop: the body of `POST /v1/stop`. */
@@ -657,7 +1106,7 @@ export interface components {
             /** @description The variables; none means the daemon's own. */
             environment?: components["schemas"]["EnvVar"][] | null;
         };
-        /** @description The plugin to switch to: the body of `PUT /v1/plugins/active`. */
+        /** @description The plugin to switch to: the body of `PUT /v1/active-plugin`. */
         Switch: {
             /** @description Its name. */
             name: string;
@@ -672,6 +1121,22 @@ export interface components {
             problem: string | null;
             /** @description What to do about that. */
             hint: string | null;
+        };
+        /** @description One frame of the stream of a task's events. */
+        TaskFrame: {
+            id: components["schemas"]["ResumePoint"];
+            /** @enum {string} */
+            event?: "message";
+            data: string;
+        } | {
+            /** @enum {string} */
+            event: "problem";
+            data: string;
+        } | {
+            /** @enum {string} */
+            event: "end";
+            /** @enum {string} */
+            data: "";
         };
         /** @description One prompt of one conversation, from acceptance to its terminal event. A client may choose it; it is then an idempotency key. */
         TaskId: string;
@@ -693,9 +1158,9 @@ export interface components {
             /** @description Its tool calls, in order of their start. */
             tools: components["schemas"]["ToolRecord"][];
             /** @description The result. */
-            result: null | components["schemas"]["DispatchResult"];
+            result: components["schemas"]["DispatchResult"] | null;
             /** @description The error. */
-            error: null | components["schemas"]["PluginError"];
+            error: components["schemas"]["PluginError"] | null;
         };
         /**
          * @description How far a task is.
@@ -715,7 +1180,7 @@ export interface components {
             /** @description How far it is. */
             status: components["schemas"]["TaskStatus"];
             /** @description Why it failed. */
-            error: null | components["schemas"]["ErrorSummary"];
+            error: components["schemas"]["ErrorSummary"] | null;
             /**
              * Format: int64
              * @description When it was accepted, in unix milliseconds.
@@ -737,14 +1202,14 @@ export interface components {
              */
             cost_usd: number | null;
             /** @description Its tokens, where they are known. */
-            usage: null | components["schemas"]["Usage"];
+            usage: components["schemas"]["Usage"] | null;
         };
         /** @description What came of a test of a plugin: a result or an error. */
         Tested: {
             /** @description What it answered. */
-            result: null | components["schemas"]["DispatchResult"];
+            result: components["schemas"]["DispatchResult"] | null;
             /** @description Why it did not. */
-            error: null | components["schemas"]["PluginError"];
+            error: components["schemas"]["PluginError"] | null;
         };
         /** @description A tool call (M-05). */
         ToolCallInfo: {
@@ -912,14 +1377,89 @@ export interface components {
             duration_ms: number;
         };
     };
-    responses: never;
+    responses: {
+        /** @description No space is left for the record: `store_disk_full`. */
+        DiskFull: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The path, the query, a header or the body is not as described here (`invalid_request`), or can't be done as it stands: there is no such plugin or none is installed (`no_plugin`), no such folder (`working_directory`), no conversation to go on with (`no_conversation`). The message says which. */
+        Invalid: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body did not come in time, or nothing of it for too long: `invalid_request`. */
+        Late: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is not said to be `application/json`: `invalid_request`. */
+        NotJson: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It can't be done now: the record can't be read or written (`store_locked`, `store_read_only`, …), the daemon is about to stop (`stopping`), or there is no room for the body beside those of other requests (`no_room`). */
+        NotNow: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is larger than 160 MiB: `invalid_request`. */
+        TooLarge: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body could not be read to its end: `invalid_request`. */
+        Unreadable: {
+            headers: {
+                "mia-version": components["headers"]["MiaVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The version of Mia that answers. */
+        MiaVersion: string;
+    };
     pathItems: never;
 }
 export type Ability = components['schemas']['Ability'];
 export type Aborted = components['schemas']['Aborted'];
+export type AnyFrame = components['schemas']['AnyFrame'];
 export type Attachment = components['schemas']['Attachment'];
 export type Attempt = components['schemas']['Attempt'];
 export type AttemptRecord = components['schemas']['AttemptRecord'];
@@ -960,12 +1500,14 @@ export type PluginStatus = components['schemas']['PluginStatus'];
 export type Problem = components['schemas']['Problem'];
 export type Rename = components['schemas']['Rename'];
 export type ResolvedBy = components['schemas']['ResolvedBy'];
+export type Resting = components['schemas']['Resting'];
 export type ResumePoint = components['schemas']['ResumePoint'];
 export type Stop = components['schemas']['Stop'];
 export type StopReason = components['schemas']['StopReason'];
 export type Surroundings = components['schemas']['Surroundings'];
 export type Switch = components['schemas']['Switch'];
 export type Switched = components['schemas']['Switched'];
+export type TaskFrame = components['schemas']['TaskFrame'];
 export type TaskId = components['schemas']['TaskId'];
 export type TaskRecord = components['schemas']['TaskRecord'];
 export type TaskStatus = components['schemas']['TaskStatus'];
@@ -980,5 +1522,1008 @@ export type ToolStatus = components['schemas']['ToolStatus'];
 export type Usage = components['schemas']['Usage'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageRow = components['schemas']['UsageRow'];
+export type ResponseDiskFull = components['responses']['DiskFull'];
+export type ResponseInvalid = components['responses']['Invalid'];
+export type ResponseLate = components['responses']['Late'];
+export type ResponseNotJson = components['responses']['NotJson'];
+export type ResponseNotNow = components['responses']['NotNow'];
+export type ResponseTooLarge = components['responses']['TooLarge'];
+export type ResponseUnreadable = components['responses']['Unreadable'];
+export type HeaderMiaVersion = components['headers']['MiaVersion'];
 export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
+export interface operations {
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Text in the OpenMetrics format. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/openmetrics-text; version=1.0.0; charset=utf-8": string;
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            422: components["responses"]["Invalid"];
+            /** @description An error in Mia: `internal`. */
+            500: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    abort_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks. */
+            202: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Aborted"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    switch_plugin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Switch"];
+            };
+        };
+        responses: {
+            /** @description It is active, and perhaps can't answer yet. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Switched"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            /** @description The configuration file can't be changed: `configuration`. */
+            409: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            /** @description An error in Mia: `internal`. */
+            500: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["NotNow"];
+        };
+    };
+    cleanup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Cleanup"] | null;
+            };
+        };
+        responses: {
+            /** @description What was forgotten. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cleaned"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_conversations: {
+        parameters: {
+            query?: {
+                /** @description The most that are listed. */
+                limit?: number;
+                /** @description Only those whose last task was in that folder. */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversations. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationSummary"][];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    show_conversation: {
+        parameters: {
+            query?: {
+                /** @description The most tasks. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation.
+                 * @example release
+                 */
+                conversation: components["schemas"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationRecord"];
+                };
+            };
+            /** @description No such conversation is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    delete_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The conversation. */
+                conversation: components["schemas"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is forgotten. */
+            204: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such conversation is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Some of its tasks have not ended: `busy`. */
+            409: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    rename_conversation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The conversation.
+                 * @example release
+                 */
+                conversation: components["schemas"]["ConversationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rename"];
+            };
+        };
+        responses: {
+            /** @description That is its name now. */
+            204: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            /** @description No such conversation is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    watch_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, without an end. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["AnyFrame"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It answers. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    history: {
+        parameters: {
+            query?: {
+                /** @description The most that are listed, the newest first. */
+                limit?: number;
+                /** @description Only those that failed or were interrupted. */
+                failed?: boolean;
+                /** @description Only those of that plugin. */
+                plugin?: string;
+                /** @description Only those of that conversation. */
+                conversation?: components["schemas"]["ConversationId"];
+                /** @description Only those accepted at that time or later, in unix milliseconds. */
+                since?: number;
+                /** @description Only those that have that text in the prompt or the error. */
+                grep?: string;
+                /** @description The most characters of each prompt; none means all of it. */
+                prompt_chars?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskSummary"][];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    list_plugins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plugins. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginStatus"][];
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    list_plugins_for: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Surroundings"] | null;
+            };
+        };
+        responses: {
+            /** @description The plugins. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginStatus"][];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_plugin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The plugin's name.
+                 * @example guide
+                 */
+                plugin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plugin. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginStatus"];
+                };
+            };
+            /** @description There is no such plugin: `no_plugin`. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    show_plugin_for: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The plugin's name.
+                 * @example guide
+                 */
+                plugin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Surroundings"] | null;
+            };
+        };
+        responses: {
+            /** @description The plugin. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginStatus"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            /** @description There is no such plugin: `no_plugin`. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    test_plugin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The plugin's name; `-` is the one that is asked when none is named.
+                 * @example guide
+                 */
+                plugin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Surroundings"] | null;
+            };
+        };
+        responses: {
+            /** @description What came of it, well or not. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tested"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            /** @description There is no such plugin: `no_plugin`. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            /** @description Too much waits: `concurrency_limit`. */
+            429: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    ready: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            422: components["responses"]["Invalid"];
+            /** @description It does not: `not_ready`, or what is wrong with the record. */
+            503: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No space is left for the record: `store_disk_full`. */
+            507: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The daemon. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DaemonStatus"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+        };
+    };
+    stop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Stop"] | null;
+            };
+        };
+        responses: {
+            /** @description The daemon, and what it waits for. */
+            202: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DaemonStatus"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_tasks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskSummary"][];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    dispatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "prompt": "what is this repository?",
+                 *       "working_directory": "/",
+                 *       "plugin": "guide"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DispatchBody"];
+            };
+        };
+        responses: {
+            /** @description Its events, as `watch_task` gives them from the beginning. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["TaskFrame"];
+                };
+            };
+            /** @description It is on record. */
+            202: {
+                headers: {
+                    /** @description The path of the task. */
+                    location?: string;
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DispatchAccepted"];
+                };
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            /** @description The id is taken by another prompt or conversation: `task_conflict`. */
+            409: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            /** @description Too many tasks of the conversation wait: `concurrency_limit`. */
+            429: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    show_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The task.
+                 * @example first
+                 */
+                task: components["schemas"]["TaskId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskRecord"];
+                };
+            };
+            /** @description No such task is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    abort_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The task.
+                 * @example first
+                 */
+                task: components["schemas"]["TaskId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task, or none where it had ended. */
+            202: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Aborted"];
+                };
+            };
+            /** @description No such task is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    watch_task: {
+        parameters: {
+            query?: {
+                /** @description The place after which events are wanted; none is the beginning. */
+                after?: components["schemas"]["ResumePoint"];
+                /** @description True when the watcher answers the agent's questions. */
+                attended?: boolean;
+                /** @description True to abort the task when this connection closes before its end. */
+                attached?: boolean;
+            };
+            header?: {
+                /** @description As `after`, and before it: what a client sends by itself that comes back. */
+                "last-event-id"?: components["schemas"]["ResumePoint"];
+            };
+            path: {
+                /**
+                 * @description The task.
+                 * @example first
+                 */
+                task: components["schemas"]["TaskId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its events. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["TaskFrame"];
+                };
+            };
+            /** @description No such task is on record. */
+            404: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+    answer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The task.
+                 * @example first
+                 */
+                task: components["schemas"]["TaskId"];
+                /** @description The question: `id` of the event `permission`. */
+                permission: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PermissionAnswer"];
+            };
+        };
+        responses: {
+            /** @description That is the answer. */
+            204: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Unreadable"];
+            408: components["responses"]["Late"];
+            /** @description Nobody asks that, or not any more: `not_waiting`. */
+            409: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["NotJson"];
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    usage: {
+        parameters: {
+            query?: {
+                /** @description In unix milliseconds; none is all there is. */
+                since?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One row for each plugin and model. */
+            200: {
+                headers: {
+                    "mia-version": components["headers"]["MiaVersion"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            422: components["responses"]["Invalid"];
+            503: components["responses"]["NotNow"];
+            507: components["responses"]["DiskFull"];
+        };
+    };
+}

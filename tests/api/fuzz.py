@@ -28,7 +28,7 @@ SEED = 20_260_101
 ANSWER = 10
 STREAM = 0.5
 # How many requests are made up for each operation beside those that its document leads to.
-SHORT, LONG = 25, 2_000
+SHORT, LONG = 50, 2_000
 # A hang is told after so many seconds, not waited for.
 SHORT_LIMIT, LONG_LIMIT = 300, 3 * 60 * 60
 

@@ -6,6 +6,8 @@
 //! are medians.
 
 mod child;
+mod daemon;
+mod doors;
 mod lines;
 mod measure;
 mod pairs;

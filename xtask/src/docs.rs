@@ -44,7 +44,7 @@ const MANIFEST_SCHEMA: Document =
 /// The daemon's API.
 pub(crate) const OPENAPI: Document = Document {
     path: "docs/openapi.json",
-    generate: |_| Ok(mia_api::schema::to_text(&mia_api::schema::document())?),
+    generate: |_| Ok(mia_api::schema::to_text(&mia_daemon::openapi())?),
 };
 
 /// All of them.

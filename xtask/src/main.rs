@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask test | setup | bench | clauses | docs | api`.
+//! The project's own chores: `cargo xtask test | setup | bench | soak | clauses | docs | api`.
 
 mod agents;
 mod api;
@@ -8,6 +8,7 @@ mod docs;
 mod outcome;
 mod repository;
 mod setup;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ enum Chore {
     Setup,
     /// Measure Mia, each figure beside its reference of the same run
     Bench(bench::Args),
+    /// Load and faults, large and for a long time
+    Soak(soak::Args),
     /// Write docs/clauses.md: which test proves which clause of docs/spec
     Clauses(docs::Args),
     /// Write all generated documents: docs/clauses.md and docs/config.md
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => test::run(&repository, &args),
         Chore::Setup => setup::run(&repository),
         Chore::Bench(args) => bench::run(&repository, &args),
+        Chore::Soak(args) => soak::run(&repository, &args),
         Chore::Clauses(args) => docs::run(&repository, args, &[docs::CLAUSES]),
         Chore::Api(args) => api::run(&repository, args),
         Chore::Docs(args) => docs::run(&repository, args, &docs::ALL),

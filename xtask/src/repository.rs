@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Failure;
 
@@ -85,53 +86,52 @@ impl Repository {
 /// Runs a program to its end and keeps what it said.
 pub(crate) fn run(command: &mut Command) -> Result<Said, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let (mut reader, writer) = std::io::pipe()?;
-    command.stdout(Stdio::piped()).stderr(writer.try_clone()?);
+    // A pipe for each: node makes its ends of pipes non-blocking, so none of them can be ours, too.
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("can't run {name}: {error}"))?;
-    // Our copies of the pipe's end, or it would never end.
-    command.stderr(Stdio::null());
-    let stdout = child.stdout.take();
-    let (text, all) = std::thread::scope(|scope| {
-        let out = scope.spawn(move || tee(stdout, writer));
-        let mut all = Vec::new();
-        let read = reader.read_to_end(&mut all);
-        (out.join(), read.map(|_| all))
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let all = Mutex::new(Vec::new());
+    let (stdout, stderr) = std::thread::scope(|scope| {
+        let out = scope.spawn(|| keep(stdout, &all));
+        let err = keep(stderr, &all);
+        (out.join(), err)
     });
-    let stdout = text.map_err(|_| "the reader of stdout panicked")??;
+    stderr?;
+    let stdout = stdout.map_err(|_| "the reader of stdout panicked")??;
+    let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Said {
         status: child.wait()?,
         stdout: String::from_utf8_lossy(&stdout).into_owned(),
-        all: String::from_utf8_lossy(&all?).into_owned(),
+        all: String::from_utf8_lossy(&all).into_owned(),
     })
 }
 
-/// Keeps stdout by itself and also hands it on to where stderr goes.
-fn tee(
-    stdout: Option<std::process::ChildStdout>,
-    mut all: std::io::PipeWriter,
-) -> std::io::Result<Vec<u8>> {
-    use std::io::Write;
+/// Keeps what comes by itself and also beside the rest.
+fn keep(from: Option<impl Read>, all: &Mutex<Vec<u8>>) -> std::io::Result<Vec<u8>> {
     let mut kept = Vec::new();
-    let Some(mut stdout) = stdout else {
+    let Some(mut from) = from else {
         return Ok(kept);
     };
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let count = stdout.read(&mut buffer)?;
+        let count = from.read(&mut buffer)?;
         let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else {
             return Ok(kept);
         };
         kept.extend_from_slice(bytes);
-        all.write_all(bytes)?;
+        all.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
     }
 }
 
 /// Whether a program of that name is on the PATH.
 pub(crate) fn on_path(program: &str) -> bool {
-    let Some(path) = std::env::var_os("PATH") else {
-        return false;
-    };
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    found(program).is_some()
+}
+
+/// Where on the PATH a program is.
+pub(crate) fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// Whether we are in CI, where a real agent that is missing is a failure.

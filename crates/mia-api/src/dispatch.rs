@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConversationId, TaskId};
 
+crate::read::words!(PermissionPolicy, Mode);
+crate::read::objects!(Image, Attachment);
+
 /// What the agent may do without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum PermissionPolicy {
     /// It may read and search, and change nothing.
     ReadOnly,
@@ -58,7 +61,7 @@ impl fmt::Display for PermissionPolicy {
 /// What kind of answer is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
+#[serde(remote = "Self", rename_all = "snake_case")]
 pub enum Mode {
     /// Work on the code in the working directory.
     #[default]
@@ -70,6 +73,7 @@ pub enum Mode {
 /// A picture for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Image {
     /// Its media type: image/png, image/jpeg, image/gif or image/webp.
     pub media_type: String,
@@ -83,6 +87,7 @@ pub struct Image {
 /// A file that the caller hands over with the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Attachment {
     /// Its path, absolute or as the caller wrote it.
     #[cfg_attr(feature = "schema", schema(value_type = String))]

@@ -45,6 +45,8 @@ pub enum NoticeKind {
     Waiting,
     /// The record of the task is incomplete.
     History,
+    /// Events are missing here for whoever reads this: they are neither on record nor in memory.
+    Lost,
     /// Anything else worth a line.
     Warning,
 }

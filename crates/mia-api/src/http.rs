@@ -8,9 +8,21 @@ use crate::{
     PermissionPolicy, PluginError, TaskId, TaskSummary,
 };
 
+crate::read::objects!(
+    EnvVar,
+    DispatchBody,
+    PermissionAnswer,
+    Rename,
+    Switch,
+    Surroundings,
+    Cleanup,
+    Stop,
+);
+
 /// A variable of a caller's environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct EnvVar {
     /// Its name.
     pub name: OsText,
@@ -21,9 +33,10 @@ pub struct EnvVar {
 /// A prompt to dispatch: the body of `POST /v1/tasks`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct DispatchBody {
-    /// The prompt, as the person wrote it.
+    /// The prompt, as the person wrote it: not blank, and without a NUL character.
+    #[cfg_attr(feature = "schema", schema(min_length = 1))]
     pub prompt: String,
     /// Where the agent works; absolute.
     pub working_directory: OsText,
@@ -47,7 +60,11 @@ pub struct DispatchBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The limit for the whole dispatch, in ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::read::whole_or_none"
+    )]
     pub timeout_ms: Option<u64>,
     /// Coding or general.
     #[serde(default)]
@@ -143,7 +160,7 @@ pub struct Problem {
 /// The answer to an agent's question: the body of `POST /v1/tasks/ID/permissions/PID`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct PermissionAnswer {
     /// The chosen option; null refuses. It can't be left out, so that nothing is refused by mistake.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -154,18 +171,26 @@ pub struct PermissionAnswer {
 /// The new name of a conversation: the body of `PATCH /v1/conversations/ID`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Rename {
     /// The name; null takes it away. It can't be left out, so that no name is lost by mistake.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[cfg_attr(feature = "schema", schema(required))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(required, max_length = 200, pattern = r"^[^\u0000-\u001f\u007f-\u009f]*$")
+    )]
     pub title: Option<String>,
 }
 
-/// The plugin to switch to: the body of `PUT /v1/plugins/active`.
+impl Rename {
+    /// The longest name, in characters. It is one line: there is no control character in it.
+    pub const LONGEST: usize = 200;
+}
+
+/// The plugin to switch to: the body of `PUT /v1/active-plugin`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Switch {
     /// Its name.
     pub name: String,
@@ -191,7 +216,7 @@ pub struct Switched {
 /// A caller's environment: the body of requests that look at agents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Surroundings {
     /// The variables; none means the daemon's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,10 +238,10 @@ pub struct Tested {
 /// Which sessions of agents are to be forgotten: the body of `POST /v1/cleanup`.
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Cleanup {
     /// Those that were not used for that long, in ms (M-72).
-    #[serde(default = "month")]
+    #[serde(default = "month", deserialize_with = "crate::read::whole")]
     pub max_age_ms: u64,
 }
 
@@ -241,7 +266,7 @@ pub struct Cleaned {
 /// How the daemon is to stop: the body of `POST /v1/stop`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Stop {
     /// True to interrupt what runs (M-39); else it is waited for.
     #[serde(default)]
@@ -268,8 +293,20 @@ pub struct DaemonStatus {
     /// What is wrong with the configuration file; the last good configuration is in force then.
     #[cfg_attr(feature = "schema", schema(required))]
     pub configuration: Option<String>,
+    /// Plugins that are left alone for a while after failures in a row, by name.
+    pub resting: Vec<Resting>,
     /// What waits and runs, the newest first.
     pub tasks: Vec<TaskSummary>,
+}
+
+/// A plugin that is left alone for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Resting {
+    /// Its name.
+    pub plugin: String,
+    /// For how much longer, in ms. 0 while one prompt tries whether it is well again.
+    pub left_ms: u64,
 }
 
 /// Tasks that were asked to end.

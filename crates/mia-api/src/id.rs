@@ -3,10 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The longest id that is accepted, in bytes.
 const LONGEST: usize = 128;
+
+/// What readers of JSON are told that an id is.
+const EXPECTED: &str = "an id: at most 128 letters, digits and . _ - : @ +, of which the first is a \
+                        letter or a digit";
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,9 +51,19 @@ fn check(text: &str) -> Result<(), BadId> {
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[serde(into = "String")]
         pub struct $name(String);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                check(&text).map_err(|_| {
+                    D::Error::invalid_value(Unexpected::Str(&text), &EXPECTED)
+                })?;
+                Ok(Self(text))
+            }
+        }
 
         impl $name {
             /// A fresh id, unique and sorted by time of creation (a version 7 UUID).

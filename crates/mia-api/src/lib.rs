@@ -17,6 +17,7 @@ mod id;
 mod os_text;
 mod permission;
 mod plugin;
+mod read;
 mod record;
 mod result;
 mod resume;
@@ -34,7 +35,7 @@ pub use error::{Cause, ErrorCode, Partial, Phase, PluginError};
 pub use event::{Event, EventBody, NoticeKind, PlanEntry};
 pub use http::{
     Aborted, Cleaned, Cleanup, DaemonStatus, DispatchAccepted, DispatchBody, EnvVar, Gap,
-    PermissionAnswer, Problem, Rename, Stop, Surroundings, Switch, Switched, Tested,
+    PermissionAnswer, Problem, Rename, Resting, Stop, Surroundings, Switch, Switched, Tested,
 };
 pub use id::{BadId, ConversationId, TaskId};
 pub use os_text::OsText;

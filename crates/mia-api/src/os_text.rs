@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::Error as _;
+use serde::de::Unexpected;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Text of the system: a JSON string where it is UTF-8, else an object with the member `base64`.
@@ -17,11 +17,17 @@ pub struct OsText(pub OsString);
 #[serde(untagged)]
 enum Written<'a> {
     Text(std::borrow::Cow<'a, str>),
-    #[serde(rename_all = "snake_case")]
-    Bytes {
-        base64: String,
-    },
+    Bytes(Encoded),
 }
+
+/// Bytes that are no text.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Self")]
+struct Encoded {
+    base64: String,
+}
+
+crate::read::objects!(Encoded);
 
 impl OsText {
     /// As a path.
@@ -65,7 +71,7 @@ impl Serialize for OsText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.to_str() {
             Some(text) => Written::Text(text.into()),
-            None => Written::Bytes { base64: STANDARD.encode(self.0.as_bytes()) },
+            None => Written::Bytes(Encoded { base64: STANDARD.encode(self.0.as_bytes()) }),
         }
         .serialize(serializer)
     }
@@ -73,14 +79,21 @@ impl Serialize for OsText {
 
 impl<'de> Deserialize<'de> for OsText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
+        let written = Written::deserialize(deserializer).map_err(|_| wrong::<D::Error>())?;
+        match written {
             Written::Text(text) => Ok(Self(text.into_owned().into())),
-            Written::Bytes { base64 } => {
-                let bytes = STANDARD.decode(base64).map_err(D::Error::custom)?;
+            Written::Bytes(Encoded { base64 }) => {
+                let bytes = STANDARD.decode(base64).map_err(|_| wrong::<D::Error>())?;
                 Ok(Self(OsString::from_vec(bytes)))
             }
         }
     }
+}
+
+/// It is neither. What there is instead is not repeated: it may be a secret.
+fn wrong<E: serde::de::Error>() -> E {
+    let expected = "a text, or an object whose one member `base64` is bytes in base64";
+    E::invalid_value(Unexpected::Other("something else"), &expected)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::{
     DispatchBody, DispatchResult, EnvVar, ErrorCode, ErrorSummary, Event, EventBody, Gap, Image,
     Lack, Location, Mode, NoticeKind, OptionKind, OsText, Partial, PermissionAnswer,
     PermissionOption, PermissionPolicy, PermissionRequest, PermissionResolution, Phase, PlanEntry,
-    PluginError, PluginStatus, Problem, Rename, ResolvedBy, ResumePoint, Stop, StopReason,
+    PluginError, PluginStatus, Problem, Rename, ResolvedBy, Resting, ResumePoint, Stop, StopReason,
     Surroundings, Switch, Switched, TaskId, TaskRecord, TaskStatus, TaskSummary, Tested,
     ToolCallInfo, ToolContent, ToolKind, ToolRecord, ToolResultInfo, ToolStatus, Usage,
     UsageReport, UsageRow,
@@ -51,7 +51,7 @@ types! {
     DispatchResult, EnvVar, ErrorCode, ErrorSummary, Event, EventBody, Gap, Image, Lack, Location,
     Mode, NoticeKind, OptionKind, OsText, Partial, PermissionAnswer, PermissionOption,
     PermissionPolicy, PermissionRequest, PermissionResolution, Phase, PlanEntry, PluginError,
-    PluginStatus, Problem, Rename, ResolvedBy, ResumePoint, Stop, StopReason, Surroundings, Switch,
+    PluginStatus, Problem, Rename, Resting, ResolvedBy, ResumePoint, Stop, StopReason, Surroundings, Switch,
     Switched, TaskId, TaskRecord, TaskStatus, TaskSummary, Tested, ToolCallInfo, ToolContent, ToolKind,
     ToolRecord, ToolResultInfo, ToolStatus, Usage, UsageReport, UsageRow,
 }

@@ -157,8 +157,9 @@ fn what_is_taken_is_described_as_it_is_read() {
             tried += 1;
         };
         for member in keys(&full) {
-            for odd in [json!(null), json!([[["odd"]]]), json!(-1), json!("é"), json!({"odd": 1})]
-            {
+            let odds = [json!(null), json!([[["odd"]]]), json!("é"), json!({"odd": 1})];
+            let numbers = [json!(-1), json!(5.0), json!(0.5), json!(1.8446744073709552e19)];
+            for odd in odds.into_iter().chain(numbers) {
                 let mut changed = full.clone();
                 changed[&member] = odd.clone();
                 agree(&format!("{odd} for {member}"), changed);
@@ -170,6 +171,10 @@ fn what_is_taken_is_described_as_it_is_read() {
         let mut more = full.clone();
         more["unheard_of"] = json!(1);
         agree("another member", more);
+        // What is derived would read the members from a list, too.
+        let values = full.as_object().unwrap().values().cloned().collect();
+        agree("its values alone", Value::Array(values));
+        agree("nothing", Value::Null);
     }
     assert!(tried > 150, "{tried}");
 }
@@ -179,7 +184,7 @@ fn what_is_taken_is_described_as_it_is_read() {
 fn words_are_those_that_are_read() {
     let schemas = Schemas::read();
     let mut enumerations = 0;
-    for Sample { name, again, .. } in SAMPLES.iter() {
+    for Sample { name, direction, again, .. } in SAMPLES.iter() {
         let Some(words) = schemas.of(name)["enum"].as_array() else {
             continue;
         };
@@ -189,6 +194,10 @@ fn words_are_those_that_are_read() {
         }
         assert!(again(json!("zzz")).is_err(), "{name}");
         assert!(!schemas.validator(name).is_valid(&json!("zzz")), "{name}");
+        if *direction == Direction::Taken {
+            let wrapped = json!({ words[0].as_str().unwrap(): null });
+            assert!(again(wrapped).is_err(), "{name}");
+        }
     }
     assert_eq!(enumerations, 13);
     assert_eq!(schemas.of("Ability")["enum"].as_array().unwrap().len(), Ability::ALL.len());
@@ -264,6 +273,7 @@ fn texts_with_a_pattern_are_valid_when_they_are_read() {
         json!({"base64": "L/8"}),
         json!({"base64": ""}),
         json!({"base64": 1}),
+        json!(["L/8="]),
         json!({}),
         json!(1),
         json!(null),

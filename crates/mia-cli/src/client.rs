@@ -1,10 +1,11 @@
 //! What the commands talk to: the API, of the daemon or of a core in this process.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use mia_api::{Aborted, DispatchAccepted, DispatchBody, Event, PermissionAnswer, TaskId};
 use mia_core::Core;
-use mia_daemon::{Connection, EventSource, Method};
+use mia_daemon::{ClientError, Connection, EventSource, Method, Patience};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,6 +14,9 @@ pub(crate) use mia_daemon::Watching;
 
 use crate::daemon::Starter;
 use crate::failure::Failure;
+
+/// How long an answer may take that waits for agents.
+const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// The API. Commands don't see which door it is behind.
 #[derive(Debug, Clone)]
@@ -45,8 +49,23 @@ impl Client {
         matches!(self.behind, Behind::Here(_))
     }
 
+    /// Makes a request. A daemon that has ended since it was looked for has not heard of it: another one
+    /// is started for it.
+    async fn sure<T>(
+        &self,
+        request: impl AsyncFn() -> Result<T, ClientError>,
+    ) -> Result<T, Failure> {
+        match (request().await, &self.behind) {
+            (Err(ClientError::NotRunning(_)), Behind::Daemon(starter)) => {
+                starter.start().await?;
+                Ok(request().await?)
+            }
+            (answer, _) => Ok(answer?),
+        }
+    }
+
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        Ok(self.connection.get(path).await?)
+        self.sure(async || self.connection.get(path).await).await
     }
 
     pub(crate) async fn post<T: DeserializeOwned>(
@@ -54,7 +73,18 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        Ok(self.connection.post(path, body).await?)
+        self.sure(async || self.connection.post(path, body).await).await
+    }
+
+    /// The same for what an agent has to do first; the daemon has a limit for that.
+    pub(crate) async fn post_long<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let patience = Patience { head: LONG, ..Patience::default() };
+        let connection = self.connection.clone().with_patience(patience);
+        self.sure(async || connection.post(path, body).await).await
     }
 
     pub(crate) async fn put<T: DeserializeOwned>(
@@ -62,15 +92,15 @@ impl Client {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, Failure> {
-        Ok(self.connection.put(path, body).await?)
+        self.sure(async || self.connection.put(path, body).await).await
     }
 
     pub(crate) async fn patch(&self, path: &str, body: &impl Serialize) -> Result<(), Failure> {
-        Ok(self.connection.change(Method::PATCH, path, Some(body)).await?)
+        self.sure(async || self.connection.change(Method::PATCH, path, Some(body)).await).await
     }
 
     pub(crate) async fn delete(&self, path: &str) -> Result<(), Failure> {
-        Ok(self.connection.change(Method::DELETE, path, None::<&()>).await?)
+        self.sure(async || self.connection.change(Method::DELETE, path, None::<&()>).await).await
     }
 
     /// Hands a prompt over. When this returns, it is on record.
@@ -78,7 +108,7 @@ impl Client {
     /// # Errors
     /// When it was not accepted.
     pub(crate) async fn dispatch(&self, body: &DispatchBody) -> Result<Events, Failure> {
-        let source = self.connection.dispatch(body).await?;
+        let source = self.sure(async || self.connection.dispatch(body).await).await?;
         Ok(Events { client: self.clone(), source, revived: false })
     }
 
@@ -87,7 +117,7 @@ impl Client {
     /// # Errors
     /// When it was not accepted.
     pub(crate) async fn leave(&self, body: &DispatchBody) -> Result<DispatchAccepted, Failure> {
-        self.post("/v1/tasks", body).await
+        self.sure(async || self.connection.leave(body).await).await
     }
 
     /// The events of a task.
@@ -95,7 +125,7 @@ impl Client {
     /// # Errors
     /// When there is no such task.
     pub(crate) async fn watch(&self, task: &TaskId, how: Watching) -> Result<Events, Failure> {
-        let source = self.connection.watch(task, how).await?;
+        let source = self.sure(async || self.connection.watch(task, how).await).await?;
         Ok(Events { client: self.clone(), source, revived: false })
     }
 

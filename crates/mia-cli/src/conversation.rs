@@ -130,7 +130,7 @@ fn talk(tasks: &[TaskRecord]) -> String {
 pub(crate) fn gc(program: &Arc<Program>, door: Door, args: &GcArgs) -> Result<ExitCode, Failure> {
     let max_age_ms = millis(args.max_age);
     let cleaned: Cleaned = block_on(setup::with_client(program, door, async |client| {
-        client.post("/v1/cleanup", &Cleanup { max_age_ms }).await
+        client.post_long("/v1/cleanup", &Cleanup { max_age_ms }).await
     }))?;
     if args.json {
         return print_json(&cleaned);

@@ -135,10 +135,23 @@ impl From<EditError> for Failure {
     }
 }
 
+/// What a person can do about a daemon that does not answer.
+pub(crate) fn how_to_end(pid: impl std::fmt::Display) -> String {
+    format!(
+        "`kill -CONT {pid}` wakes it if it was suspended; else `kill -9 {pid}` ends it, and the\n\
+         next command starts another: what it has accepted stays on record"
+    )
+}
+
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::Refused(problem) => (*problem).into(),
+            silent @ ClientError::Silent { pid: Some(pid), .. } => {
+                Self::environment(silent.to_string()).with_help(how_to_end(pid))
+            }
+            silent @ ClientError::Silent { pid: None, .. } => Self::environment(silent.to_string())
+                .with_help("it has no room for another connection; try again in a while"),
             other => Self::environment(other.to_string())
                 .with_help("To see how the daemon is:")
                 .with_example("status"),

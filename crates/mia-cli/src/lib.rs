@@ -24,6 +24,7 @@ mod mistake;
 mod plugin;
 mod program;
 mod programs;
+mod retention;
 mod serve;
 mod setup;
 mod signals;

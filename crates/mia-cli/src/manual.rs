@@ -57,6 +57,14 @@ pub(crate) fn print(text: &[u8]) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Prints a value as JSON in one line.
+pub(crate) fn print_line(value: &impl serde::Serialize) -> Result<ExitCode, Failure> {
+    let mut text = serde_json::to_vec(value)
+        .map_err(|error| Failure::environment(format!("can't write JSON: {error}")))?;
+    text.push(b'\n');
+    print(&text)
+}
+
 /// Prints a value as JSON, readable.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<ExitCode, Failure> {
     let mut text = serde_json::to_vec_pretty(value)

@@ -60,7 +60,7 @@ pub(crate) fn run(
             let tested = block_on(setup::with_client(program, door, async |client| {
                 let (mut signals, body) = (Signals::listen()?, surroundings());
                 tokio::select! {
-                    tested = client.post::<Tested>(&path, &body) => tested.map(Some),
+                    tested = client.post_long::<Tested>(&path, &body) => tested.map(Some),
                     // Nobody waits for it any more, so it ends.
                     _ = signals.next() => Ok(None),
                 }

@@ -105,7 +105,7 @@ pub fn run(program: Program) -> ExitCode {
         Command::Stop(args) => daemon::stop(&program, &args, quiet),
         Command::Restart(args) => daemon::restart(&program, &args, quiet),
         Command::Status { json } => daemon::status(&program, json),
-        Command::Logs(args) => daemon::logs(&args),
+        Command::Logs(args) => daemon::logs(&program, &args),
         Command::Serve { background } => serve::run(&program, background),
         Command::Doctor { json } => doctor::run(&program, json),
         Command::Completions { shell } => manual::completions(program.name, shell),

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use mia_config::{Config, LiveConfig, Loaded, Paths, Surroundings};
 use mia_core::{Core, CoreSetup, Fresh, NoRecord, Plugins, Registry, RegistryError, Source};
-use mia_daemon::{Connection, Places, Server};
+use mia_daemon::{About, Connection, Holder, Lock, Places, Server};
 use mia_host::{Supervisor, SupervisorProgram};
 use mia_plugin::{Environment, Services};
 use mia_store::{OpenOptions, Store, StoreErrorKind};
@@ -34,25 +34,40 @@ pub(crate) fn config(paths: &Paths) -> Result<Loaded, Failure> {
     Ok(Config::load(paths, &|name| std::env::var_os(name), &[])?)
 }
 
-/// The daemon's socket: that of a Mia of another name is another one.
+/// The name of a file of the daemon's: a Mia of another name has its own.
+fn file_of_daemon(program: &Program, ending: &str) -> String {
+    match program.name {
+        USUAL => format!("daemon.{ending}"),
+        name => format!("{name}.{ending}"),
+    }
+}
+
+/// The daemon's socket.
 pub(crate) fn socket(program: &Program, paths: &Paths) -> PathBuf {
     match program.name {
+        // Its path may have been shortened.
         USUAL => paths.socket.clone(),
-        name => paths.socket.with_file_name(format!("{name}.sock")),
+        _ => paths.socket.with_file_name(file_of_daemon(program, "sock")),
+    }
+}
+
+/// Where the daemon is to be found: where it says that it listens, which is elsewhere when it was started
+/// with another environment; else where this process would listen.
+pub(crate) fn way_to_daemon(program: &Program, paths: &Paths) -> PathBuf {
+    match Lock::look(&lock_file(program, paths)) {
+        Ok(Holder::Somebody(Some(About { socket: Some(socket), .. }))) => socket.into_path(),
+        _ => socket(program, paths),
     }
 }
 
 /// The file whose lock tells who is the daemon.
 pub(crate) fn lock_file(program: &Program, paths: &Paths) -> PathBuf {
-    match program.name {
-        USUAL => paths.state_dir.join("daemon.lock"),
-        name => paths.state_dir.join(format!("{name}.lock")),
-    }
+    paths.state_dir.join(file_of_daemon(program, "lock"))
 }
 
 /// Where a daemon in the background says what it has to say.
-pub(crate) fn log_file(paths: &Paths) -> PathBuf {
-    paths.logs_dir.join("daemon.log")
+pub(crate) fn log_file(program: &Program, paths: &Paths) -> PathBuf {
+    paths.logs_dir.join(file_of_daemon(program, "log"))
 }
 
 /// Runs a command with the API behind that door.
@@ -76,9 +91,12 @@ async fn client(program: &Arc<Program>, door: Door) -> Result<Client, Failure> {
             Ok(Client::in_process(Connection::within(mia_daemon::router(server)), core))
         }
         Door::Daemon => {
-            let socket = socket(program, &paths);
+            let socket = way_to_daemon(program, &paths);
             let starter = Starter::new(socket.clone());
-            if !mia_daemon::background::answers(&socket).await {
+            let listens = mia_daemon::somebody_listens(&socket).await.map_err(|error| {
+                Failure::environment(format!("can't use the socket {}: {error}", socket.display()))
+            })?;
+            if !listens {
                 // Its mistakes are told best here, in their lines.
                 config(&paths)?;
                 starter.start().await?;

@@ -161,7 +161,8 @@ impl Paths {
     }
 
     /// Creates the folder of the socket, 0700, when it is missing, and refuses one that another
-    /// user owns or may write to: a short path lies in a folder that everybody can write to.
+    /// user owns or may write to: a short path lies in a folder that everybody can write to. A link
+    /// to such a folder is refused as well.
     ///
     /// # Errors
     ///
@@ -171,11 +172,13 @@ impl Paths {
             return Ok(());
         };
         ensure_folder(folder)?;
-        let metadata = fs::symlink_metadata(folder)
-            .map_err(|source| PathsError::Create { path: folder.into(), source })?;
-        let mine = metadata.uid() == rustix::process::geteuid().as_raw();
-        let linked_into_shared = metadata.is_symlink() && folder.parent() == Some(shared_dir());
-        if !mine || linked_into_shared || (metadata.is_dir() && metadata.mode() & 0o022 != 0) {
+        let failed = |source| PathsError::Create { path: folder.into(), source };
+        let itself = fs::symlink_metadata(folder).map_err(failed)?;
+        let is = fs::metadata(folder).map_err(failed)?;
+        let user = rustix::process::geteuid().as_raw();
+        let mine = itself.uid() == user && is.uid() == user;
+        let linked_into_shared = itself.is_symlink() && folder.parent() == Some(shared_dir());
+        if !mine || linked_into_shared || is.mode() & 0o022 != 0 {
             return Err(PathsError::NotPrivate(folder.into()));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use mia_config::{Paths, PathsError, Surroundings};
@@ -149,6 +149,33 @@ fn a_socket_folder_that_others_may_write_to_is_refused() {
     let open = folder.path().join("open");
     fs::create_dir(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
-    let paths = discover(&[("MIA_HOME", open.to_str().unwrap())]).unwrap();
-    assert!(matches!(paths.ensure_socket_dir(), Err(PathsError::NotPrivate(_))));
+    let link = folder.path().join("link");
+    symlink(&open, &link).unwrap();
+    for home in [&open, &link] {
+        let paths = discover(&[("MIA_HOME", home.to_str().unwrap())]).unwrap();
+        let refused = paths.ensure_socket_dir();
+        assert!(matches!(refused, Err(PathsError::NotPrivate(_))), "{home:?}: {refused:?}");
+    }
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o700)).unwrap();
+    let linked = discover(&[("MIA_HOME", link.to_str().unwrap())]).unwrap();
+    linked.ensure_socket_dir().unwrap();
+}
+
+#[test]
+fn a_socket_folder_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give a folder away");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (theirs, link) = (folder.path().join("theirs"), folder.path().join("link"));
+    fs::create_dir(&theirs).unwrap();
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o700)).unwrap();
+    std::os::unix::fs::chown(&theirs, Some(54_321), None).unwrap();
+    symlink(&theirs, &link).unwrap();
+    for home in [&theirs, &link] {
+        let paths = discover(&[("MIA_HOME", home.to_str().unwrap())]).unwrap();
+        let refused = paths.ensure_socket_dir();
+        assert!(matches!(refused, Err(PathsError::NotPrivate(_))), "{home:?}: {refused:?}");
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use mia_api::{ConversationId, PluginStatus, TaskId};
+use mia_api::{ConversationId, PluginStatus, Resting, TaskId};
 use mia_config::Config;
 use mia_host::Supervisor;
 use mia_plugin::{Environment, Services};
@@ -229,6 +229,19 @@ impl Core {
         self.shared.breakers().get(name)?.left(Instant::now())
     }
 
+    /// All that are left alone now, by name (M-36).
+    #[must_use]
+    pub fn resting(&self) -> Vec<Resting> {
+        let now = Instant::now();
+        let breakers = self.shared.breakers();
+        let rests = breakers.iter().filter_map(|(name, breaker)| {
+            Some(Resting { plugin: name.clone(), left_ms: rest_in_ms(breaker.left(now)?) })
+        });
+        let mut resting: Vec<_> = rests.collect();
+        resting.sort_by(|one, other| one.plugin.cmp(&other.plugin));
+        resting
+    }
+
     /// Every plugin by name, with the agent that somebody with this environment finds.
     pub async fn statuses(&self, environment: &Environment) -> Vec<PluginStatus> {
         self.refresh().await;
@@ -323,6 +336,7 @@ impl Core {
     /// Ends everything that runs and closes the store. Returns when all of it is gone.
     pub async fn close(&self) {
         self.shared.supervisor.shutdown().await;
+        self.shared.every.close();
         self.shared.store.close().await;
     }
 }

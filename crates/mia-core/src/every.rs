@@ -30,6 +30,11 @@ impl Every {
         }
     }
 
+    /// Nothing comes any more.
+    pub(crate) fn close(&self) {
+        self.ring.close();
+    }
+
     /// The events from now on.
     pub(crate) fn watch(self: &Arc<Self>) -> AllEvents {
         self.watchers.fetch_add(1, Ordering::SeqCst);
@@ -47,7 +52,7 @@ pub enum AnyEvent {
     Missed(u64),
 }
 
-/// The events of all tasks from some moment on. It never ends by itself.
+/// The events of all tasks from some moment on. It ends with the core.
 #[derive(Debug)]
 pub struct AllEvents {
     every: Arc<Every>,
@@ -55,11 +60,14 @@ pub struct AllEvents {
 }
 
 impl AllEvents {
-    /// The next one. Cancel-safe.
-    pub async fn next(&mut self) -> AnyEvent {
+    /// The next one; none when the core was closed. Cancel-safe.
+    pub async fn next(&mut self) -> Option<AnyEvent> {
         loop {
             if let Some(next) = self.next_waiting() {
-                return next;
+                return Some(next);
+            }
+            if self.every.ring.read(self.wanted, |_| false) == Found::End {
+                return None;
             }
             self.every.ring.wait(self.wanted).await;
         }

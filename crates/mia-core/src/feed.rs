@@ -242,7 +242,7 @@ impl TaskEvents {
                     "{missed} events of this task are lost: they could not be put on record, and \
                      this reader was too slow for them"
                 );
-                let body = EventBody::notice(NoticeKind::History, message);
+                let body = EventBody::notice(NoticeKind::Lost, message);
                 let (task_id, seq) = (self.task_id.clone(), first - 1);
                 self.waiting.push_back(Event { task_id, seq, offset: None, body });
                 self.at = ResumePoint { seq: first - 1, offset: None };

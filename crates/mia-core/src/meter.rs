@@ -141,3 +141,72 @@ impl Meter {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use mia_api::{ErrorCode, Partial, Usage};
+
+    use super::*;
+
+    /// Each family with its type and the labels that it is counted by.
+    type Families = BTreeMap<String, (String, BTreeSet<String>)>;
+
+    /// What is served when something of everything was counted.
+    fn served() -> Families {
+        let meter = Meter::new();
+        meter.accepted();
+        meter.first_output("p", Duration::from_secs(1));
+        meter.ended(Err(&PluginError::new(ErrorCode::Unknown, "p", "m")));
+        let mut partial = PluginError::new(ErrorCode::Timeout, "p", "m");
+        let usage = Some(Usage { input_tokens: 1, ..Usage::default() });
+        partial.partial = Some(Box::new(Partial { usage, ..Partial::default() }));
+        meter.ended(Err(&partial));
+        let moment = Moment { plugins: vec![("p".to_owned(), true)], ..Moment::default() };
+        let text = meter.render(&moment);
+        let mut families = Families::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+            let (name, kind) = line.split_once(' ').unwrap();
+            families.insert(name.to_owned(), (kind.to_owned(), BTreeSet::new()));
+        }
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split(['{', ' ']).next().unwrap();
+            // The longest that it begins with: a counter ends with `_total`, a histogram has parts.
+            let family = families.iter_mut().rfind(|(family, _)| name.starts_with(*family));
+            let (_, labels) = family.unwrap().1;
+            let between = line.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
+            for label in between.map_or("", |(labels, _)| labels).split(',') {
+                let label = label.split('=').next().unwrap();
+                // A bucket's bound is the histogram's own.
+                if !label.is_empty() && label != "le" {
+                    labels.insert(label.to_owned());
+                }
+            }
+        }
+        families
+    }
+
+    /// The rows of the table in docs/daemon.md.
+    fn documented() -> Families {
+        let text = include_str!("../../../docs/daemon.md");
+        let rows = text.lines().filter(|line| line.starts_with("| `mia_"));
+        rows.map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [_, name, kind, labels, meaning, _] = cells.as_slice() else { panic!("{row}") };
+            assert!(!meaning.is_empty(), "{row}");
+            let labels = labels.split(", ").map(|label| label.trim_matches('`').to_owned());
+            let labels = labels.filter(|label| !label.is_empty()).collect();
+            let name = name.trim_matches('`');
+            let family =
+                if *kind == "counter" { name.strip_suffix("_total").unwrap() } else { name };
+            (family.to_owned(), ((*kind).to_owned(), labels))
+        })
+        .collect()
+    }
+
+    #[test]
+    fn every_metric_is_documented_and_every_documented_one_is_served() {
+        assert_eq!(served(), documented());
+    }
+}

@@ -8,7 +8,7 @@ use mia_api::{
     Attempt, Cause, DispatchResult, ErrorCode, EventBody, NoticeKind, Phase, PluginError, TaskId,
 };
 use mia_plugin::{Dispatch, EventStream, event_channel};
-use mia_store::{Claim, Ending, Store, StoreError, Withdrawn};
+use mia_store::{Claim, Ending, Store, StoreError, Turn, Withdrawn};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -19,9 +19,8 @@ use crate::fallback::{Next, after};
 use crate::plugins::{Candidate, Candidates, Plugins};
 use crate::track::Track;
 
-/// How often and how long the end of a task is tried to be put on record.
-const RETRIES: u32 = 120;
-const RETRY: Duration = Duration::from_secs(1);
+/// How soon the end of a task is tried again to be put on record, at first and at last.
+const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
 
 /// One task, from acceptance to its terminal event.
 pub(crate) struct Task {
@@ -39,6 +38,7 @@ pub(crate) struct Task {
 
 impl Task {
     pub(crate) async fn run(mut self, queue_place: u64) {
+        let began = Instant::now();
         let conversation_id = self.dispatch.options.conversation_id.clone();
         self.track.take(EventBody::Accepted { conversation_id, queue_place });
         for name in std::mem::take(&mut self.candidates.passed_over) {
@@ -48,9 +48,9 @@ impl Task {
             Ok((claim, _place)) => {
                 self.shared.begins(self.track.task_id());
                 let outcome = self.answer().await;
-                self.finish(Some(claim), outcome).await;
+                self.finish(Some(claim), outcome, began).await;
             }
-            Err(error) => self.finish(None, Err(*error)).await,
+            Err(error) => self.finish(None, Err(*error), began).await,
         }
     }
 
@@ -84,6 +84,12 @@ impl Task {
         let unowned = StoreError::ReadOnly { path: shared.store.path().to_owned() };
         let turn = async {
             let (store, owner) = (&shared.store, shared.owner.as_ref().ok_or(unowned)?);
+            // Mostly nobody is before it, and there is a place: then one step is enough.
+            if let Some(place) = shared.gate.try_pass()
+                && let Turn::Started(claim) = store.try_start(&task, owner).await?
+            {
+                return Ok((claim, Some(place)));
+            }
             // Only the first is a notice: that it waits, and for whom.
             let mut said = false;
             let wait = store.wait_first(&task, |ahead, running| {
@@ -98,8 +104,11 @@ impl Task {
             let place = match shared.gate.try_pass() {
                 Some(place) => Some(place),
                 None => {
-                    let _ =
-                        notes.send("waiting for a place: limits.concurrent are at work".to_owned());
+                    let limit = shared.plugins().config().limits.concurrent;
+                    let note = format!(
+                        "waiting for a place: {limit} tasks (limits.concurrent) are at work"
+                    );
+                    let _ = notes.send(note);
                     shared.gate.pass().await
                 }
             };
@@ -319,7 +328,9 @@ impl Task {
 
     /// What it costs by the configured prices, in US dollars; unknown when one is missing.
     fn price(&self, result: &DispatchResult) -> Option<f64> {
-        let price = self.plugins.config().prices.get(result.model.as_ref()?)?;
+        // An agent that does not name its model has used the one that was asked for.
+        let model = result.model.as_ref().or(self.dispatch.options.model.as_ref())?;
+        let price = self.plugins.config().prices.get(model)?;
         let usage = result.usage.as_ref()?;
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let cost = |tokens: u64, per_million: Option<f64>| match (tokens, per_million) {
@@ -336,7 +347,12 @@ impl Task {
     }
 
     /// Records the end, and only then tells it (M-08, M-17). Without a claim the task never ran.
-    async fn finish(self, claim: Option<Claim>, outcome: Result<DispatchResult, PluginError>) {
+    async fn finish(
+        self,
+        claim: Option<Claim>,
+        outcome: Result<DispatchResult, PluginError>,
+        began: Instant,
+    ) {
         let Self { shared, track, .. } = self;
         let task = track.task_id().clone();
         let outcome = outcome.map_err(|error| interrupted(error, &shared));
@@ -344,6 +360,7 @@ impl Task {
         let mut incomplete = recorded.err();
         let end = End { task: task.clone(), claim, seq: ending.seq, outcome };
         shared.meter.ended(end.outcome.as_ref());
+        log_end(&task, &end.outcome, began.elapsed());
         let written = end.record(&shared.store).await;
         let warning = |why| format!("the record of this task is incomplete: {why}");
         let unwritten = written.is_err().then(|| end.clone());
@@ -367,10 +384,24 @@ impl Task {
             // task finds it here.
             Some(end) => {
                 tokio::spawn(async move {
-                    end.record_later(shared.store.clone()).await;
+                    end.record_later(&shared).await;
                     shared.leaves(&task);
                 });
             }
+        }
+    }
+}
+
+/// Says in the log how a task ended: never what was asked or answered.
+fn log_end(task: &TaskId, outcome: &Result<DispatchResult, PluginError>, took: Duration) {
+    let seconds = took.as_secs_f32();
+    match outcome {
+        Ok(result) => {
+            tracing::info!("task {task}: answered by {} in {seconds:.1} s", result.plugin)
+        }
+        Err(error) => {
+            let (plugin, code) = (&error.plugin_name, &error.code);
+            tracing::info!("task {task}: {code}, {plugin}, after {seconds:.1} s");
         }
     }
 }
@@ -522,13 +553,23 @@ impl End {
         written.map_err(|error| error.to_string())
     }
 
-    /// Tries again while this process lives, for two minutes at most: a lock goes away, a disk gets
-    /// room. If it never works, the next process ends the task as interrupted.
-    async fn record_later(self, store: Store) {
-        for _ in 0..RETRIES {
-            tokio::time::sleep(RETRY).await;
-            if self.record(&store).await.is_ok() {
-                break;
+    /// Tries again while this process lives: a lock goes away, a disk gets room. When the process is to
+    /// end, once more; if that does not work either, the next process ends the task as interrupted.
+    async fn record_later(self, shared: &Shared) {
+        let mut stopping = shared.stopping.subscribe();
+        let mut pause = RETRY.0;
+        loop {
+            let last = tokio::select! {
+                () = tokio::time::sleep(pause) => false,
+                _ = stopping.wait_for(|stopping| *stopping > Stopping::No) => true,
+            };
+            if self.record(&shared.store).await.is_ok() {
+                return;
+            }
+            pause = (pause * 2).min(RETRY.1);
+            if last {
+                tracing::error!("the end of task {} could not be put on record", self.task);
+                return;
             }
         }
     }

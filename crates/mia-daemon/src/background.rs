@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mia_plugin::Environment;
-use tokio::net::UnixStream;
 
+use crate::client::somebody_listens;
 use crate::lock::OTHER;
 
 /// How long a daemon may take to answer.
@@ -28,6 +28,14 @@ pub enum StartError {
     /// It is there and does not answer.
     #[error("the daemon did not answer on {} within 10 s", .0.display())]
     Silent(PathBuf),
+    /// The socket can't be used.
+    #[error("can't use the socket {}: {source}", path.display())]
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The program could not be run.
     #[error("can't run {}: {source}", program.display())]
     Run {
@@ -48,11 +56,15 @@ pub enum StartError {
 pub async fn start(program: &Path, args: &[&str], socket: &Path) -> Result<bool, StartError> {
     let began = Instant::now();
     loop {
-        if answers(socket).await {
+        let listens = async || {
+            let failed = |source| StartError::Socket { path: socket.to_owned(), source };
+            somebody_listens(socket).await.map_err(failed)
+        };
+        if listens().await? {
             return Ok(false);
         }
         let said = run(program, args).await?;
-        if answers(socket).await {
+        if listens().await? {
             return Ok(said.is_empty());
         }
         if !said.is_empty() && !said.contains(OTHER) {
@@ -94,11 +106,6 @@ async fn run(program: &Path, args: &[&str]) -> Result<String, StartError> {
     });
     let said = tokio::time::timeout(PATIENCE, hears).await;
     Ok(said.ok().and_then(Result::ok).unwrap_or_default())
-}
-
-/// True when somebody listens on the socket.
-pub async fn answers(socket: &Path) -> bool {
-    UnixStream::connect(socket).await.is_ok()
 }
 
 /// Leaves the starter behind: its session, its folder, its descriptors. To be called before this

@@ -9,6 +9,8 @@ mod extract;
 mod listen;
 mod lock;
 pub mod log;
+mod misread;
+mod openapi;
 mod problem;
 mod routes;
 mod server;
@@ -16,9 +18,12 @@ mod socket;
 mod sse;
 
 pub use axum::http::Method;
-pub use client::{AllEventSource, Any, ClientError, Connection, EventSource, Watching};
-pub use listen::serve;
-pub use lock::{About, Lock, LockError};
+pub use client::{
+    AllEventSource, Any, ClientError, Connection, EventSource, Patience, Watching, somebody_listens,
+};
+pub use listen::{Limits, serve};
+pub use lock::{About, Holder, Lock, LockError};
+pub use openapi::openapi;
 pub use routes::{LARGEST_BODY, router};
 pub use server::{End, Places, Server, VERSION};
 pub use socket::Socket;

@@ -54,6 +54,12 @@ impl Failed {
         Self { status, ..self }
     }
 
+    /// The daemon can't put anything on record now, for that reason.
+    pub(crate) fn not_recorded(why: &str) -> Self {
+        let message = format!("the prompt could not be put on record: {why}");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "read_only", message)
+    }
+
     /// Something of ours has failed.
     pub(crate) fn internal(error: &dyn std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("{error}"))
@@ -144,7 +150,9 @@ impl From<Refused> for Failed {
             Refused::QueueFull { .. } => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "concurrency_limit", message)
             }
-            Refused::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message),
+            Refused::Stopping => Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
+                .with_help("It waits for what it has accepted (`mia tasks`). To interrupt that:")
+                .with_command("restart --now"),
             Refused::Empty | Refused::Nul(_) => Self::invalid(message),
             Refused::WorkingDirectory { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "working_directory", message)

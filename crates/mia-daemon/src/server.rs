@@ -1,7 +1,7 @@
 //! What all requests share: the core, and how the daemon is.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use mia_api::{DaemonStatus, EnvVar, TaskSummary};
@@ -38,15 +38,31 @@ pub struct Server {
 
 #[derive(Debug)]
 struct Shared {
-    core: RwLock<Core>,
-    read_only: RwLock<Option<String>>,
+    now: RwLock<Now>,
     places: Places,
     environment: Environment,
     since: Instant,
-    /// True once somebody has asked for the end.
-    ending: watch::Sender<bool>,
+    /// How somebody has asked for the end.
+    ending: watch::Sender<Option<End>>,
     /// True when connections are to close.
     closing: watch::Sender<bool>,
+}
+
+/// What may change while the daemon runs.
+#[derive(Debug)]
+struct Now {
+    core: Core,
+    /// Why nothing can be put on record.
+    read_only: Option<String>,
+}
+
+impl Now {
+    fn end(&self, how: End) {
+        match how {
+            End::Patient => self.core.stop_accepting(),
+            End::Now => self.core.interrupt(),
+        }
+    }
 }
 
 impl Server {
@@ -54,8 +70,7 @@ impl Server {
     #[must_use]
     pub fn new(core: Core, places: Places, environment: Environment) -> Self {
         let shared = Shared {
-            core: RwLock::new(core),
-            read_only: RwLock::default(),
+            now: RwLock::new(Now { core, read_only: None }),
             places,
             environment,
             since: Instant::now(),
@@ -65,29 +80,41 @@ impl Server {
         Self { shared: Arc::new(shared) }
     }
 
+    fn now(&self) -> RwLockReadGuard<'_, Now> {
+        self.shared.now.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_mut(&self) -> RwLockWriteGuard<'_, Now> {
+        self.shared.now.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The core.
     #[must_use]
     pub fn core(&self) -> Core {
-        self.shared.core.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.now().core.clone()
     }
 
-    /// Puts a core that can write in place of the one that could only read, which is given back.
+    /// Puts a core that can write in place of the one that could only read, which is given back. Where
+    /// the end was asked for, this one takes no prompts either.
     #[must_use]
     pub fn replace(&self, core: Core) -> Core {
-        self.read_only_for(None);
-        let mut now = self.shared.core.write().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut now, core)
+        let mut now = self.now_mut();
+        let before = std::mem::replace(&mut *now, Now { core, read_only: None });
+        if let Some(how) = *self.shared.ending.borrow() {
+            now.end(how);
+        }
+        before.core
     }
 
     /// Notes why nothing can be put on record.
     pub fn read_only_for(&self, why: Option<String>) {
-        *self.shared.read_only.write().unwrap_or_else(PoisonError::into_inner) = why;
+        self.now_mut().read_only = why;
     }
 
     /// Why nothing can be put on record.
     #[must_use]
     pub fn read_only(&self) -> Option<String> {
-        self.shared.read_only.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.now().read_only.clone()
     }
 
     pub(crate) fn places(&self) -> &Places {
@@ -96,19 +123,23 @@ impl Server {
 
     /// Asks for the end.
     pub fn end(&self, how: End) {
-        let core = self.core();
-        match how {
-            End::Patient => core.stop_accepting(),
-            End::Now => core.interrupt(),
-        }
-        self.shared.ending.send_replace(true);
+        // Nobody puts another core in its place meanwhile.
+        let now = self.now_mut();
+        self.shared.ending.send_replace(Some(how));
+        now.end(how);
+    }
+
+    /// True once somebody has asked for the end.
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        self.shared.ending.borrow().is_some()
     }
 
     /// Ready once somebody has asked for the end.
     pub async fn asked_to_end(&self) {
         let mut ending = self.shared.ending.subscribe();
         // The sender lives as long as this.
-        let _ = ending.wait_for(|ending| *ending).await;
+        let _ = ending.wait_for(Option::is_some).await;
     }
 
     /// Ends all streams.
@@ -141,19 +172,24 @@ impl Server {
         self.core().store().recent(&unfinished).await
     }
 
-    /// How the daemon is.
-    pub(crate) async fn status(&self) -> Result<DaemonStatus, StoreError> {
+    /// How the daemon is. That it can't read what waits and runs is one thing more to tell.
+    pub(crate) async fn status(&self) -> DaemonStatus {
         let core = self.core();
-        Ok(DaemonStatus {
+        let (tasks, unreadable) = match self.unfinished().await {
+            Ok(tasks) => (tasks, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        DaemonStatus {
             pid: std::process::id(),
             version: VERSION.to_owned(),
             socket: self.shared.places.socket.clone().into(),
             uptime_ms: u64::try_from(self.shared.since.elapsed().as_millis()).unwrap_or(u64::MAX),
             stopping: core.is_stopping(),
-            read_only: self.read_only(),
+            read_only: self.read_only().or(unreadable),
             configuration: core.mistake(),
-            tasks: self.unfinished().await?,
-        })
+            resting: core.resting(),
+            tasks,
+        }
     }
 }
 
@@ -163,7 +199,7 @@ pub(crate) async fn is_true(said: &mut watch::Receiver<bool>) {
 }
 
 /// How many characters of a prompt are shown of what waits and runs.
-const PROMPT: u32 = 4096;
+const PROMPT: u32 = 400;
 
 /// The version of this Mia.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

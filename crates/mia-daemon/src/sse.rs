@@ -17,10 +17,6 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// True when no more should be put in.
     pub(crate) fn is_full(&self) -> bool {
         self.chunk.len() >= CHUNK

@@ -1,6 +1,8 @@
 //! The API through its own client, without a socket.
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod described;
+
 use std::path::Path;
 
 use axum::Router;
@@ -13,7 +15,7 @@ use mia_api::{
 };
 use mia_config::Config;
 use mia_core::{Core, CoreSetup, Registry};
-use mia_daemon::{Any, ClientError, Connection, Places, Server, Watching, router};
+use mia_daemon::{Any, ClientError, Connection, End, Places, Server, Watching, router};
 use mia_host::{Supervisor, SupervisorProgram};
 use mia_plugin::Environment;
 use mia_store::{OpenOptions, Store};
@@ -21,14 +23,21 @@ use mia_testkit as _;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+use described::as_described;
+
 /// The API over a core that has the built-in plugins and no agent.
 async fn api(folder: &TempDir) -> Router {
+    let server = Server::new(core(folder).await, Places::default(), Environment::default());
+    as_described(router(server))
+}
+
+async fn core(folder: &TempDir) -> Core {
     let mut registry = Registry::new();
     for plugin in mia_agents::built_in() {
         let name = plugin.name().to_owned();
         registry.register_shared(&name, plugin).unwrap();
     }
-    let core = Core::open(CoreSetup {
+    let setup = CoreSetup {
         registry,
         config: Config::default(),
         source: None,
@@ -36,10 +45,8 @@ async fn api(folder: &TempDir) -> Router {
         supervisor: Supervisor::new(SupervisorProgram::default()),
         environment: Environment::default(),
         installed_agents: None,
-    })
-    .await
-    .unwrap();
-    router(Server::new(core, Places::default(), Environment::default()))
+    };
+    Core::open(setup).await.unwrap()
 }
 
 fn help(task: &str, cwd: &Path) -> DispatchBody {
@@ -114,6 +121,24 @@ async fn asked(api: &Router, request: Request<Body>) -> (StatusCode, String, Str
     (status, kind, String::from_utf8(bytes.into()).unwrap())
 }
 
+/// Whether the document has that status among the answers to that request.
+fn is_described(method: &str, uri: &str, status: StatusCode) -> bool {
+    let document = serde_json::from_str(include_str!("../../../docs/openapi.json"));
+    let document: serde_json::Value = document.unwrap();
+    let path = uri.split('?').next().unwrap();
+    let fits = |template: &str| {
+        let equal =
+            |(part, of_template): (&str, &str)| of_template.starts_with('{') || part == of_template;
+        path.split('/').count() == template.split('/').count()
+            && path.split('/').zip(template.split('/')).all(equal)
+    };
+    let paths = document.get("paths").unwrap().as_object().unwrap();
+    paths.iter().filter(|(template, _)| fits(template)).any(|(_, item)| {
+        let answers = item.get(method.to_lowercase()).and_then(|o| o.get("responses"));
+        answers.is_some_and(|answers| answers.get(status.as_str()).is_some())
+    })
+}
+
 #[tokio::test]
 async fn what_is_wrong_with_a_request_is_a_problem_that_repeats_no_secret() {
     let folder = TempDir::new().unwrap();
@@ -135,6 +160,13 @@ async fn what_is_wrong_with_a_request_is_a_problem_that_repeats_no_secret() {
         ("POST", "/v1/tasks", json, "", 422, "invalid_request"),
         ("POST", "/v1/tasks", json, secret, 422, "invalid_request"),
         ("POST", "/v1/stop", json, r#"{"soon":true}"#, 422, "invalid_request"),
+        // What is described as an object is read from an object alone, and has no other members.
+        ("POST", "/v1/tasks", json, r#"["p","/"]"#, 422, "invalid_request"),
+        ("POST", "/v1/stop", json, "[true]", 422, "invalid_request"),
+        ("PUT", "/v1/active-plugin", json, r#"["guide"]"#, 422, "invalid_request"),
+        ("POST", "/v1/plugins", json, r#"{"environment":[["A","b"]]}"#, 422, "invalid_request"),
+        ("PATCH", "/v1/conversations/c", json, r#"{"title":"a\nb"}"#, 422, "invalid_request"),
+        ("DELETE", "/v1/conversations/c?dry_run=true", "", "", 422, "invalid_request"),
         ("POST", "/v1/tasks/t/permissions/p", json, r#"{"option_id":null}"#, 409, "not_waiting"),
     ];
     for (method, path, kind, body, status, code) in table {
@@ -147,7 +179,46 @@ async fn what_is_wrong_with_a_request_is_a_problem_that_repeats_no_secret() {
         assert_eq!((got.as_u16(), kind.as_str()), (status, json), "{method} {path}: {text}");
         let problem: Problem = serde_json::from_str(&text).unwrap();
         assert_eq!(problem.code, code, "{method} {path}: {text}");
+        let known = status != 405 && path != "/v1/nothing";
+        assert_eq!(is_described(method, path, got), known, "{method} {path}: {got}");
         assert!(!text.contains("canary"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_may_be_left_out_may_be_null_or_empty() {
+    let folder = TempDir::new().unwrap();
+    let api = api(&folder).await;
+    for (kind, body, status) in [
+        (None, "", 200),
+        (Some("application/json"), "", 200),
+        (Some("application/json"), "null", 200),
+        (Some("application/json"), r#"{"max_age_ms":5.0}"#, 200),
+        (Some("application/json"), " ", 422),
+        (Some("text/plain"), "null", 415),
+    ] {
+        let mut request = Request::post("/v1/cleanup");
+        if let Some(kind) = kind {
+            request = request.header(header::CONTENT_TYPE, kind);
+        }
+        let (got, _, text) = asked(&api, request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(got.as_u16(), status, "{body:?} as {kind:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn both_places_to_come_back_to_must_be_right() {
+    let folder = TempDir::new().unwrap();
+    let api = api(&folder).await;
+    for (after, last, status) in
+        [("0", "x", 422), ("x", "0", 422), ("", "0", 422), ("0", "", 422), ("0", "0", 404)]
+    {
+        let request = Request::get(format!("/v1/tasks/none/events?after={after}"))
+            .header("last-event-id", last)
+            .body(Body::empty())
+            .unwrap();
+        let (got, _, text) = asked(&api, request).await;
+        assert_eq!(got.as_u16(), status, "{after:?} and {last:?}: {text}");
     }
 }
 
@@ -194,4 +265,25 @@ async fn metrics_count_what_has_happened() {
     ] {
         assert!(text.lines().any(|other| other == line), "no {line} in:\n{text}");
     }
+}
+
+#[tokio::test]
+async fn a_core_in_anothers_place_heeds_the_end_and_streams_of_the_other_end() {
+    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let server = Server::new(core(&folder).await, Places::default(), Environment::default());
+    server.read_only_for(Some("the disk is full".to_owned()));
+    let connection = Connection::within(router(server.clone()));
+    let mut every = connection.all_events().await.unwrap();
+    let before = server.replace(core(&other).await);
+    assert_eq!(server.read_only(), None);
+    before.close().await;
+    assert!(matches!(every.next().await, Ok(None) | Err(ClientError::Broken(_))), "it has ended");
+    connection.dispatch(&help("first", folder.path())).await.unwrap();
+
+    server.end(End::Patient);
+    let third = TempDir::new().unwrap();
+    server.replace(core(&third).await).close().await;
+    let refused = connection.dispatch(&help("second", folder.path())).await;
+    let Err(ClientError::Refused(problem)) = refused else { unreachable!("{refused:?}") };
+    assert_eq!(problem.code, "stopping");
 }

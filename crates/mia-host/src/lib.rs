@@ -13,6 +13,7 @@
 //! Linux only.
 
 mod child;
+pub mod descriptors;
 mod exit;
 pub mod framing;
 pub mod kill;

@@ -68,7 +68,11 @@ impl Store {
             Ok(result) => {
                 (Columns::of_result(self, &mut tx, place, result).await?, TaskStatus::Completed)
             }
-            Err(error) => (Columns::of_error(self, &mut tx, place, error).await?, status_of(error)),
+            Err(error) => {
+                let mut columns = Columns::of_error(self, &mut tx, place, error).await?;
+                columns.duration_ms = u64::try_from(claim.started.elapsed().as_millis()).ok();
+                (columns, status_of(error))
+            }
         };
         columns.write(self, &mut tx, place, status, ending.seq).await?;
         if let Some(session) = ending.session {
@@ -244,7 +248,7 @@ impl Columns {
         })
     }
 
-    /// The columns of a failed task.
+    /// The columns of a failed task, but for how long it ran, which its claim knows.
     pub(crate) async fn of_error(
         store: &Store,
         connection: &mut SqliteConnection,
@@ -255,9 +259,7 @@ impl Columns {
             Some(partial) => Some(content(store, connection, place, &partial.content).await?),
             None => None,
         };
-        let mut columns = Self::of_bare_error(store, error, content)?;
-        columns.duration_ms = elapsed(store, connection, place).await?;
-        Ok(columns)
+        Self::of_bare_error(store, error, content)
     }
 
     /// The columns of a task that nobody saw end: what it had said is what its events say, and how
@@ -333,37 +335,17 @@ impl Columns {
             _ => 1,
         });
         let seq = signed(seq.unwrap_or(next).max(last_seq.saturating_add(1)));
-        // The terminal event; what it says is in the task's own columns.
-        sqlx::query(
-            "INSERT INTO events (task, seq, last_seq, attempt, kind) VALUES ($1, $2, $2, $3, $4)",
-        )
-        .bind(place)
-        .bind(seq)
-        .bind(attempt)
-        .bind(if self.result.is_some() { "complete" } else { "error" })
-        .execute(&mut *connection)
-        .await
-        .map_err(failed)?;
-        sqlx::query("UPDATE attempts SET ended = $2, error = $3 WHERE task = $1 AND ended IS NULL")
-            .bind(place)
-            .bind(at)
-            .bind(&self.error)
-            .execute(&mut *connection)
-            .await
-            .map_err(failed)?;
-        sqlx::query(
-            "UPDATE conversations SET lock_owner = NULL, updated_at = $2 WHERE EXISTS (SELECT 1 FROM \
-             tasks WHERE place = $1 AND status = 'running' AND conversation_id = conversations.id \
-             AND epoch = lock_epoch) AND id = (SELECT conversation_id FROM tasks WHERE place = $1)",
-        )
-        .bind(place)
-        .bind(at)
-        .execute(&mut *connection)
-        .await
-        .map_err(failed)?;
         let usage = self.usage.as_ref();
+        // The terminal event, whose words are in the task's own columns; the attempt; the
+        // conversation's lock, if it is still this task's; the task. One call, for each is a way to
+        // SQLite's thread and back.
         sqlx::query(
-            "UPDATE tasks SET status = $2, epoch = epoch + $3, ended_at = $4, duration_ms = $5, \
+            "INSERT INTO events (task, seq, last_seq, attempt, kind) VALUES ($1, $13, $13, $18, $19); \
+             UPDATE attempts SET ended = $4, error = $15 WHERE task = $1 AND ended IS NULL; \
+             UPDATE conversations SET lock_owner = NULL, updated_at = $4 WHERE EXISTS (SELECT 1 FROM \
+             tasks WHERE place = $1 AND status = 'running' AND conversation_id = conversations.id \
+             AND epoch = lock_epoch) AND id = (SELECT conversation_id FROM tasks WHERE place = $1); \
+             UPDATE tasks SET status = $2, epoch = epoch + $3, ended_at = $4, duration_ms = $5, \
              cost_usd = $6, input_tokens = $7, output_tokens = $8, cache_creation = $9, \
              cache_read = $10, error_code = $11, error_cause = $12, end_seq = $13, result = $14, \
              error = $15, plugin = COALESCE($16, plugin), model = COALESCE($17, model) \
@@ -386,6 +368,8 @@ impl Columns {
         .bind(&self.error)
         .bind(&self.plugin)
         .bind(&self.model)
+        .bind(attempt)
+        .bind(if self.result.is_some() { "complete" } else { "error" })
         .execute(&mut *connection)
         .await
         .map_err(failed)?;
@@ -439,19 +423,4 @@ async fn tool_call(
         return Ok(Value::from(store.get::<i64>(&row, "seq")?));
     }
     serde_json::to_value(call).map_err(|error| store.bad_record(error))
-}
-
-/// How long the task has been running, in ms; none when it never was.
-async fn elapsed(
-    store: &Store,
-    connection: &mut SqliteConnection,
-    place: i64,
-) -> Result<Option<u64>, StoreError> {
-    let started: Option<i64> = sqlx::query("SELECT started_at FROM tasks WHERE place = $1")
-        .bind(place)
-        .fetch_one(connection)
-        .await
-        .and_then(|row| row.try_get(0))
-        .map_err(|error| store.failed(error))?;
-    Ok(started.map(|started| unsigned(now().saturating_sub(started))))
 }

@@ -2,7 +2,7 @@
 //! processes (M-37).
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mia_api::{ConversationId, PluginError, TaskId, TaskStatus};
 use sqlx::Row;
@@ -67,6 +67,8 @@ pub struct Claim {
     pub task_id: TaskId,
     /// The conversation's epoch, which grows with each task that starts.
     pub epoch: u64,
+    /// When the task started, by the clock of this process: that of the wall may jump meanwhile.
+    pub started: Instant,
 }
 
 /// Whether it is a task's turn.
@@ -146,18 +148,11 @@ impl Store {
         }
         let earlier_turns = self.count_turns(&mut tx, &task.conversation_id).await?;
         let at = now();
-        sqlx::query(
-            "INSERT INTO conversations (id, created_at, updated_at) VALUES ($1, $2, $2) \
-             ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at",
-        )
-        .bind(task.conversation_id.as_str())
-        .bind(at)
-        .execute(&mut *tx)
-        .await
-        .map_err(failed)?;
         let place: i64 = sqlx::query(
             // Not the place of one whose events are still to be removed.
-            "INSERT INTO tasks (id, conversation_id, status, owner, plugin, model, created_at, cwd, \
+            "INSERT INTO conversations (id, created_at, updated_at) VALUES ($2, $6, $6) \
+             ON CONFLICT (id) DO UPDATE SET updated_at = excluded.updated_at; \
+             INSERT INTO tasks (id, conversation_id, status, owner, plugin, model, created_at, cwd, \
              prompt, place) VALUES ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, 1 + MAX( \
              (SELECT COALESCE(MAX(place), 0) FROM tasks), \
              (SELECT COALESCE(MAX(task), 0) FROM graves))) RETURNING place",
@@ -198,30 +193,29 @@ impl Store {
             tx.commit().await.map_err(failed)?;
             return Ok(Turn::Waiting { ahead: queue.ahead, running: queue.running });
         }
+        // One call, for each is a way to SQLite's thread and back. What returns a row comes last: who
+        // has got it does not wait for more.
         let epoch: i64 = sqlx::query(
             "UPDATE conversations SET lock_owner = $2, lock_epoch = lock_epoch + 1, updated_at = $3 \
-             WHERE id = $1 RETURNING lock_epoch",
+             WHERE id = $1; \
+             UPDATE tasks SET status = 'running', owner = $2, started_at = $3, \
+             epoch = (SELECT lock_epoch FROM conversations WHERE id = $1) \
+             WHERE place = $4 RETURNING epoch",
         )
         .bind(conversation.as_str())
         .bind(owner.id().as_str())
         .bind(now())
+        .bind(place)
         .fetch_one(&mut *tx)
         .await
         .and_then(|row| row.try_get(0))
         .map_err(failed)?;
-        sqlx::query(
-            "UPDATE tasks SET status = 'running', owner = $2, epoch = $3, started_at = $4 \
-             WHERE place = $1",
-        )
-        .bind(place)
-        .bind(owner.id().as_str())
-        .bind(epoch)
-        .bind(now())
-        .execute(&mut *tx)
-        .await
-        .map_err(failed)?;
         tx.commit().await.map_err(failed)?;
-        Ok(Turn::Started(Claim { task_id: task.clone(), epoch: unsigned(epoch) }))
+        Ok(Turn::Started(Claim {
+            task_id: task.clone(),
+            epoch: unsigned(epoch),
+            started: Instant::now(),
+        }))
     }
 
     /// Waits for a task's turn and starts it: [`Store::wait_first`], then [`Store::try_start`].

@@ -53,20 +53,23 @@ impl Store {
         plugin: &str,
     ) -> Result<(), StoreError> {
         let mut writer = self.writer().await?;
-        let mut tx = writer.begin().await?;
-        let place = self.unfinished(&mut tx, task).await?;
-        sqlx::query(
-            "INSERT INTO attempts (task, idx, plugin, started) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (task, idx) DO NOTHING",
+        let connection = writer.connection()?;
+        let done = sqlx::query(
+            "INSERT INTO attempts (task, idx, plugin, started) SELECT place, $2, $3, $4 FROM tasks \
+             WHERE id = $1 AND status IN ('queued', 'running') ON CONFLICT (task, idx) DO NOTHING",
         )
-        .bind(place)
+        .bind(task.as_str())
         .bind(i64::from(index))
         .bind(plugin)
         .bind(now())
-        .execute(&mut *tx)
+        .execute(&mut *connection)
         .await
         .map_err(|error| self.failed(error))?;
-        tx.commit().await.map_err(|error| self.failed(error))
+        match done.rows_affected() {
+            // It is there already, or the task is not.
+            0 => self.unfinished(connection, task).await.map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// Puts on record how an attempt ended; without an error it answered. The last one is also ended

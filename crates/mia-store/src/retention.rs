@@ -1,6 +1,6 @@
 //! How long what is on record stays there: by age and by size (M-70).
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sqlx::{Executor, Row};
 
@@ -31,8 +31,7 @@ struct Limits {
 }
 
 impl Store {
-    /// Removes ended tasks that were accepted longer than `keep` before `now` (unix milliseconds),
-    /// and then, while the pages in use take more than `max_size` bytes, the oldest of the others;
+    /// Removes ended tasks that were accepted before `before` (unix milliseconds), and then, while the pages in use take more than `max_size` bytes, the oldest of the others;
     /// and conversations of which no task is left, with their sessions (M-70). What waits or runs
     /// stays, whatever its age and size. The space goes back to the disk.
     ///
@@ -44,12 +43,10 @@ impl Store {
     /// What writing can meet; then nothing more is removed, and what was removed before is.
     pub async fn prune(
         &self,
-        keep: Option<Duration>,
+        before: Option<i64>,
         max_size: Option<u64>,
-        now: i64,
     ) -> Result<Pruned, StoreError> {
-        let keep = keep.map(|keep| i64::try_from(keep.as_millis()).unwrap_or(i64::MAX));
-        let limits = Limits { before: keep.map(|keep| now.saturating_sub(keep)), size: max_size };
+        let limits = Limits { before, size: max_size };
         let mut remover = Remover::open(self).await?;
         let mut pruned = Pruned::default();
         loop {

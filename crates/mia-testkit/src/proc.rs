@@ -14,6 +14,17 @@ use rustix::process::{Pid, Signal};
 /// How long to wait between two looks.
 const LOOK: Duration = Duration::from_millis(3);
 
+/// Signals by their numbers, for [`Process::signal`].
+pub const INT: i32 = Signal::INT.as_raw();
+/// See [`INT`].
+pub const TERM: i32 = Signal::TERM.as_raw();
+/// See [`INT`].
+pub const KILL: i32 = Signal::KILL.as_raw();
+/// See [`INT`].
+pub const STOP: i32 = Signal::STOP.as_raw();
+/// See [`INT`].
+pub const CONT: i32 = Signal::CONT.as_raw();
+
 /// One process: the pid and when it started, so that a reused pid is another process.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Process {

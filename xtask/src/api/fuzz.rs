@@ -3,20 +3,22 @@
 use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Failure;
 use crate::outcome::Outcome;
-use crate::repository::{Repository, run};
+use crate::repository::{Repository, found, run};
 use crate::setup::{api::Fuzzer, missing};
 
 /// Operations that are not tried: after `stop` there is nothing left to try.
 const EXCLUDED: &[&str] = &["stop"];
-/// Operations that may refuse what is right by their schema: a folder must be there, a plugin known.
-const MAY_REFUSE: &[&str] = &[];
+/// Operations that may refuse what is right by their schema. A prompt needs a folder and a plugin
+/// that are there, and `attached` a header; a switch needs a plugin; a test of the plugin that is
+/// asked when none is named, that there is one.
+const MAY_REFUSE: &[&str] = &["dispatch", "switch_plugin", "test_plugin"];
 /// How long the daemon may take to begin and to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -48,11 +50,8 @@ pub(super) fn daemon(repository: &Repository, length: Length) -> Result<Outcome,
     if !program.is_file() {
         return Ok(missing("fuzzing the daemon: `mia` is not built", String::new()));
     }
-    let document = std::fs::read_to_string(repository.path("docs/openapi.json"))?;
-    if !document.contains("\"operationId\"") {
-        return Ok(Outcome::skipped("fuzzing the daemon: docs/openapi.json has no operations yet"));
-    }
     let mut daemon = Daemon::start(repository, &program)?;
+    daemon.asks(repository, &program)?;
     let mut command = Fuzzer::command(repository, "fuzz.py");
     command.arg(&daemon.socket);
     for name in EXCLUDED {
@@ -77,6 +76,23 @@ pub(super) fn daemon(repository: &Repository, length: Length) -> Result<Outcome,
     Ok(Outcome::failed(output))
 }
 
+/// What runs another program, as the same process, where there is no network; none where the system
+/// does not let us.
+fn without_network(repository: &Repository) -> Result<Option<Command>, Failure> {
+    // By its path: what it runs gets another PATH.
+    let Some(unshare) = found("unshare") else {
+        return Ok(None);
+    };
+    for own in [&["--net"][..], &["--net", "--map-root-user"]] {
+        let mut command = repository.command(&unshare);
+        command.args(own).arg("--");
+        if run(repository.command(&unshare).args(own).args(["--", "true"]))?.ok() {
+            return Ok(Some(command));
+        }
+    }
+    Ok(None)
+}
+
 fn not_installed(repository: &Repository) -> Result<Option<Outcome>, Failure> {
     let there = Fuzzer::read(repository)?.installed(repository);
     let why = "schemathesis: run `cargo xtask setup`";
@@ -96,9 +112,16 @@ impl Daemon {
     fn start(repository: &Repository, program: &Path) -> Result<Self, Failure> {
         let home = tempfile::tempdir()?;
         let log = File::create(home.path().join("said"))?;
-        // No agent is found, so that nothing of what is made up here is ever run.
-        let child = repository
-            .command(program)
+        // No agent is found and no network is there, so that nothing of what is made up here is ever
+        // run or sent.
+        let mut command = match without_network(repository)? {
+            Some(mut command) => {
+                command.arg(program);
+                command
+            }
+            None => repository.command(program),
+        };
+        let child = command
             .arg("serve")
             .env_clear()
             .env("PATH", home.path())
@@ -121,6 +144,19 @@ impl Daemon {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(daemon)
+    }
+
+    /// Puts the task and the conversation on record that the document has as examples.
+    fn asks(&self, repository: &Repository, program: &Path) -> Result<(), Failure> {
+        let said = run(repository
+            .command(program)
+            .args(["ask", "--plugin", "guide", "--task", "first", "--conversation", "release"])
+            .arg("help")
+            .env_clear()
+            .env("PATH", self.home.path())
+            .env("HOME", self.home.path())
+            .env("MIA_HOME", self.home.path()))?;
+        if said.ok() { Ok(()) } else { Err(format!("mia ask failed:\n{}", said.all).into()) }
     }
 
     /// The end of what it said.

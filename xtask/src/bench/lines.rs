@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::child::{self, Script};
+use super::doors;
 use super::measure::{Run, run};
 use super::pairs::{Figure, Pairs, Setting, expect, figure, repeated};
 use super::row::{Row, Target};
@@ -17,12 +18,19 @@ pub(crate) struct Line {
 }
 
 /// All of them.
-pub(crate) const ALL: [Line; 7] = [
+pub(crate) const ALL: [Line; 14] = [
     Line { name: "spawn", measure: spawn },
+    Line { name: "recorded", measure: recorded },
+    Line { name: "end-to-end", measure: doors::end_to_end },
     Line { name: "big-line", measure: big_line },
     Line { name: "dispatch", measure: dispatch },
+    Line { name: "history", measure: history },
     Line { name: "version", measure: version },
     Line { name: "ask", measure: ask },
+    Line { name: "ask-daemon", measure: doors::ask },
+    Line { name: "idle", measure: doors::idle },
+    Line { name: "log", measure: doors::log },
+    Line { name: "watchers", measure: doors::watchers },
     Line { name: "many", measure: many },
     Line { name: "size", measure: size },
 ];
@@ -63,6 +71,46 @@ fn spawn(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
         |run| Ok(figure(run, "peak_kib")? / KIB),
         &Figure::Ours,
         Target::AtMost(24.0),
+    )?;
+    Ok(vec![rate, cpu, peak])
+}
+
+/// The same through the dispatcher, with everything on record.
+fn recorded(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
+    const LINES: usize = 200_000;
+    let (deltas, text_bytes) = child::deltas(LINES);
+    let mut steps = vec!["read-line".to_owned(), child::init()];
+    steps.extend(deltas);
+    steps.push(child::result());
+    let script = Script::write(setting.folder, "recorded", &steps)?;
+    let mut number = 0;
+    let pairs = setting.pairs(
+        || {
+            number += 1;
+            let database = setting.folder.join(format!("{number}.db"));
+            let run = setting.subject(&script, "recorded", &[&database.to_string_lossy()])?;
+            expect(&run, "outcome", "ok")?;
+            expect(&run, "text_bytes", LINES * text_bytes)?;
+            Ok(run)
+        },
+        || setting.subject(&script, "scan", &[]),
+    )?;
+    let lines = LINES as f64;
+    let what = format!("200,000 deltas of {} B, dispatcher and history", child::LINE);
+    let rate = pairs.row("recorded", what, "/s").of(
+        |run| Ok(lines / figure(run, "wall_us")? * 1e6),
+        &Figure::Ratio,
+        Target::AtLeast(0.08),
+    )?;
+    let cpu = pairs.row("recorded", "CPU of our process, a line", "µs").of(
+        |run| Ok(figure(run, "cpu_us")? / lines),
+        &Figure::Ours,
+        Target::None,
+    )?;
+    let peak = pairs.row("recorded", "peak memory of our process", "MiB").of(
+        |run| Ok(figure(run, "peak_kib")? / KIB),
+        &Figure::Ours,
+        Target::AtMost(48.0),
     )?;
     Ok(vec![rate, cpu, peak])
 }
@@ -116,6 +164,27 @@ fn dispatch(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
         |run| Ok(figure(run, "median_us")? / 1e3),
         &Figure::Difference,
         Target::AtMost(0.5),
+    )?;
+    Ok(vec![row])
+}
+
+/// A dispatch through the dispatcher, on record, beside a bare spawn of the same child.
+fn history(setting: &Setting<'_>) -> Result<Vec<Row>, Failure> {
+    const TIMES: &str = "200";
+    let script = Script::write(setting.folder, "one", &[child::result()])?;
+    let mut number = 0;
+    let pairs = setting.pairs(
+        || {
+            number += 1;
+            let database = setting.folder.join(format!("{number}.db"));
+            setting.subject(&script, "recorded-each", &[TIMES, &database.to_string_lossy()])
+        },
+        || setting.subject(&script, "bare", &[TIMES]),
+    )?;
+    let row = pairs.row("history", format!("one of {TIMES} dispatches, on record"), "ms").of(
+        |run| Ok(figure(run, "median_us")? / 1e3),
+        &Figure::Difference,
+        Target::AtMost(1.0),
     )?;
     Ok(vec![row])
 }

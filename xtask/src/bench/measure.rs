@@ -27,10 +27,22 @@ pub(crate) fn adopt_orphans() -> Result<(), Failure> {
 
 /// Runs a program to its end; it must end well. The command must say nothing of its streams.
 pub(crate) fn run(command: &mut Command, stdin: &str) -> Result<Run, Failure> {
+    let before = cpu_of_children()?;
+    command.stdout(Stdio::piped());
+    let mut run = run_beside(command, stdin)?;
+    // Waits for the orphans too: until there are no children.
+    while wait(WaitOptions::empty()).is_ok() {}
+    run.cpu = cpu_of_children()?.saturating_sub(before);
+    Ok(run)
+}
+
+/// The same for a program that talks to another one, which runs on and whose time is not counted. The
+/// command says where its output goes.
+pub(crate) fn run_beside(command: &mut Command, stdin: &str) -> Result<Run, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let before = cpu_of_children()?;
     let began = Instant::now();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("can't run {name}: {error}"))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A child that reads nothing may be gone by now.
@@ -38,8 +50,6 @@ pub(crate) fn run(command: &mut Command, stdin: &str) -> Result<Run, Failure> {
     }
     let output = child.wait_with_output()?;
     let wall = began.elapsed();
-    // Waits for the orphans too: until there are no children.
-    while wait(WaitOptions::empty()).is_ok() {}
     let cpu = cpu_of_children()?.saturating_sub(before);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -13,9 +13,11 @@ struct Needed {
 }
 
 /// What the tests themselves need.
-const ALWAYS: [Needed; 2] = [
+const ALWAYS: [Needed; 3] = [
     // The tests of the guide make repositories.
     Needed { program: "git", proof: &[], packages: &["git"] },
+    // A test of a clock that jumps lies about the time with its library.
+    Needed { program: "faketime", proof: &[], packages: &["faketime"] },
     // SQLite is compiled with the crate that binds it.
     Needed { program: "cc", proof: &[], packages: &["gcc", "libc6-dev"] },
 ];

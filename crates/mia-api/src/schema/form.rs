@@ -28,6 +28,10 @@ fn mend(value: &mut Value) {
             if let Some(Value::String(text)) = members.get_mut("description") {
                 *text = text.replace("[`", "`").replace("`]", "`");
             }
+            // A summary is one line; in the source it may be two.
+            if let Some(Value::String(text)) = members.get_mut("summary") {
+                *text = text.replace('\n', " ");
+            }
             bound(members);
             lift_description(members);
             members.values_mut().for_each(mend);
@@ -67,12 +71,16 @@ fn lift_description(schema: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = schema.get_mut("oneOf") else {
         return;
     };
-    let [nothing, Value::Object(something)] = choices.as_mut_slice() else {
+    let [Value::Object(one), Value::Object(other)] = choices.as_mut_slice() else {
         return;
     };
-    if nothing.get("type").is_some_and(|kind| kind == "null")
-        && let Some(description) = something.remove("description")
-    {
+    let is_nothing = |choice: &Map<String, Value>| choice.get("type").is_some_and(|k| k == "null");
+    let something = match (is_nothing(one), is_nothing(other)) {
+        (true, false) => other,
+        (false, true) => one,
+        _ => return,
+    };
+    if let Some(description) = something.remove("description") {
         schema.entry("description").or_insert(description);
     }
 }

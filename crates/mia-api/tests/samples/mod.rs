@@ -57,7 +57,7 @@ const TASK: &str = r#"{"task_id":"t","conversation_id":"c","prompt":"p","plugin"
 const CONVERSATION: &str = r#"{"conversation_id":"c","title":null,"first_prompt":"p","tasks":1,"unfinished":0,
     "plugin":null,"cwd":"/a","created_at":-1,"updated_at":2}"#;
 const STATUS: &str = r#"{"pid":1,"version":"0.1.0","socket":"/s","uptime_ms":1,"stopping":false,
-    "read_only":null,"configuration":null,"tasks":[]}"#;
+    "read_only":null,"configuration":null,"resting":[],"tasks":[]}"#;
 
 /// A JSON object with some members' values replaced by other samples.
 fn with(text: &str, members: &[(&str, &str)]) -> &'static str {
@@ -185,7 +185,12 @@ pub(crate) static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
     );
     let full_status = with(
         STATUS,
-        &[("read_only", r#""full""#), ("configuration", r#""c""#), ("tasks", &format!("[{TASK}]"))],
+        &[
+            ("read_only", r#""full""#),
+            ("configuration", r#""c""#),
+            ("resting", r#"[{"plugin":"p","left_ms":1}]"#),
+            ("tasks", &format!("[{TASK}]")),
+        ],
     );
     let variable = r#"{"name":"A","value":{"base64":"/w=="}}"#;
     let variables = r#"{"environment":[{"name":"A","value":"b"}]}"#;
@@ -255,6 +260,7 @@ pub(crate) static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
         Sent Problem r#"{"code":"not_found","message":"m","help":"h","command":"mia log","exit_code":2}"#,
             r#"{"code":"not_found","message":"m","exit_code":255}"#;
         Taken Rename r#"{"title":"t"}"#, r#"{"title":null}"#;
+        Sent Resting r#"{"plugin":"p","left_ms":1}"#, r#"{"plugin":"p","left_ms":0}"#;
         Sent ResolvedBy r#""policy""#, r#""policy""#;
         Taken Stop r#"{"now":true}"#, r#"{"now":false}"#;
         Sent StopReason r#""refusal""#, r#""refusal""#;

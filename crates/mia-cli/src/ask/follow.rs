@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mia_api::{Event, EventBody, TaskId};
+use mia_api::{Event, EventBody, NoticeKind, TaskId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::json::JsonOutput;
@@ -90,7 +90,7 @@ pub(super) async fn follow(
         }
         events = &mut events => (events?, false),
     };
-    let mut lost = None;
+    let (mut lost, mut gaps) = (None, false);
     let mut events = Relay::start(client, (task.clone(), tie), events, signals, aborting);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
@@ -107,7 +107,7 @@ pub(super) async fn follow(
                         Shown::Aborting => output.aborting(),
                         Shown::Lost(failure) => lost = Some(failure),
                         Shown::Event(event) => {
-                            note(&event.body, &mut exit, &mut questions);
+                            note(&event.body, &mut gaps, &mut exit, &mut questions);
                             if unwritten.is_none() {
                                 shown = shown.and_then(|()| output.event(event));
                             }
@@ -162,8 +162,11 @@ pub(super) async fn follow(
 }
 
 /// What an event means beside being shown.
-fn note(event: &EventBody, exit: &mut Exit, questions: &mut Option<Questions>) {
+fn note(event: &EventBody, lost: &mut bool, exit: &mut Exit, questions: &mut Option<Questions>) {
     match event {
+        // An answer with a gap in it is none.
+        EventBody::Notice { kind: NoticeKind::Lost, .. } => *lost = true,
+        EventBody::Complete { .. } if *lost => *exit = Exit::Failed,
         EventBody::Complete { .. } => *exit = Exit::Done,
         EventBody::Error { error } => *exit = Exit::of(error),
         EventBody::Permission(request) => {

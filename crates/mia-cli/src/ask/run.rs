@@ -78,7 +78,7 @@ fn detach(
     let accepted =
         block_on(setup::with_client(program, door, async |client| client.leave(body).await))?;
     if json {
-        return crate::manual::print_json(&accepted);
+        return crate::manual::print_line(&accepted);
     }
     print(format!("{}\n", accepted.task_id).as_bytes())
 }

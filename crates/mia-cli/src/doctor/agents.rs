@@ -2,12 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use mia_api::Resting;
 use mia_core::{NoPlugin, Plugins};
 use mia_plugin::{AgentFolder, Environment, Lack, Probe, SignIn};
 use serde::Serialize;
 
 use super::check::{Check, Group};
+use crate::time::took;
 
 const GROUP: Group = Group::Agents;
 
@@ -28,6 +31,8 @@ pub(super) struct PluginHealth {
     /// Names of variables that look like secrets.
     pub(super) withheld: Vec<String>,
     pub(super) lacks: Vec<Lack>,
+    /// For how much longer the daemon leaves it alone after failures in a row, in ms.
+    pub(super) resting_ms: Option<u64>,
 }
 
 pub(super) async fn checks(
@@ -104,8 +109,23 @@ fn look(
         login,
         withheld: there.map(|plugin| plugin.withheld(environment)).unwrap_or_default(),
         lacks: plugin.map(|plugin| plugin.lacks()).unwrap_or_default(),
+        resting_ms: None,
         name,
     }
+}
+
+/// A plugin that the daemon leaves alone (M-36).
+pub(super) fn rests(
+    program: &str,
+    resting: &Resting,
+    plugins: &mut [PluginHealth],
+) -> Option<Check> {
+    let plugin = plugins.iter_mut().find(|plugin| plugin.name == resting.plugin)?;
+    plugin.resting_ms = Some(resting.left_ms);
+    let left = took(Duration::from_millis(resting.left_ms));
+    let message = format!("left alone for {left} more, for it failed several times in a row");
+    let hint = format!("then one prompt tries it again; for the failures: {program} log --failed");
+    Some(Check::warning(GROUP, format!("{} breaker", plugin.name), message, hint))
 }
 
 fn judged(plugin: &PluginHealth) -> Vec<Check> {

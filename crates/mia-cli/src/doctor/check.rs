@@ -7,16 +7,18 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Group {
     Files,
+    Daemon,
     Tools,
     Agents,
 }
 
 impl Group {
-    pub(super) const ALL: [Self; 3] = [Self::Files, Self::Tools, Self::Agents];
+    pub(super) const ALL: [Self; 4] = [Self::Files, Self::Daemon, Self::Tools, Self::Agents];
 
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Files => "Files",
+            Self::Daemon => "Daemon",
             Self::Tools => "Tools",
             Self::Agents => "Agents",
         }

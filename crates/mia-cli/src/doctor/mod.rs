@@ -8,12 +8,14 @@
 //! | `check` | what was looked at, and what came of it |
 //! | `files` | configuration, folders, disk |
 //! | `database` | the record |
+//! | `daemon` | whether it runs, answers and is well |
 //! | `tools` | the supervisor, git, npm |
 //! | `agents` | each plugin and its agent |
 //! | `report` | all of it in words and as JSON |
 
 mod agents;
 mod check;
+mod daemon;
 mod database;
 mod files;
 mod report;
@@ -77,15 +79,20 @@ async fn examine(program: &Program) -> Report {
     ));
     let plugins = Plugins::initialize(registry, config, services).await;
     let installed = paths.as_ref().map(|paths| paths.agents_dir.as_path());
-    let (database, tools, (agents, plugins)) = tokio::join!(
+    let (database, (daemon, status), tools, (agents, mut plugins)) = tokio::join!(
         database::check(paths.as_ref().map(|paths| paths.database.as_path())),
+        daemon::look(program, paths.as_ref()),
         tools::checks(&supervisor, &environment),
         agents::checks(program.name, plugins, &environment, installed, known),
     );
     supervisor.shutdown().await;
     checks.extend(database);
+    checks.extend(daemon);
     checks.extend(tools);
     checks.extend(agents);
+    for resting in status.into_iter().flat_map(|status| status.resting) {
+        checks.extend(agents::rests(program.name, &resting, &mut plugins));
+    }
     let home = environment.get("HOME").map(PathBuf::from);
     Report::new(checks, plugins, home)
 }

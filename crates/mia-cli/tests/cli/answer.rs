@@ -3,16 +3,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use mia_testkit::proc::{block_until, block_until_gone, descendants};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::claude::{answer, begin, call, end, go_on_saying, outcome, say};
+use crate::daemon::SOON;
 use crate::person::{Person, Ran};
-
-const SOON: Duration = Duration::from_secs(10);
 
 /// The text of the prompt that the scripted agent was given.
 fn asked(claude: &mia_testkit::fakecli::FakeCli) -> String {

@@ -4,8 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use mia_testkit::fakecli::FakeCli;
+use mia_testkit::proc::block_until;
 use pretty_assertions::assert_eq;
 use sqlx::{ConnectOptions, Connection};
 
@@ -178,6 +180,37 @@ fn with_a_full_disk_nobody_is_asked() {
     refused(&person, &claude, 3, &["no space is left for", "mia.db", "free some"]);
     fs::remove_file(home.join("filler")).unwrap();
     person.run(&["ask", "do it"]).code(0);
+}
+
+#[test]
+fn m_070_a_daemon_that_can_only_read_shows_and_refuses_and_writes_again_once_it_can() {
+    let (person, claude) = person();
+    let home = person.mia_home();
+    let size = ["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs"];
+    let Some(_mounted) = Mounted::try_mount(&home, &size) else {
+        return;
+    };
+    person.run(&["ask", "do it"]).code(0);
+    person.run(&["stop"]).code(0);
+    fs::remove_file(claude.beside("asked")).unwrap();
+    let _ = fs::write(home.join("filler"), vec![0; 4 << 20]);
+    assert_eq!(person.log()[0]["prompt"], "do it", "what there is can be seen");
+    refused(&person, &claude, 3, &["no space is left"]);
+    let status = person.run(&["status"]).code(0).out;
+    assert!(status.contains("nothing can be put on record: "), "{status}");
+    let pid = |person: &Person| {
+        let told = person.run(&["status", "--json"]).code(0).out;
+        serde_json::from_str::<serde_json::Value>(&told).unwrap()["pid"].clone()
+    };
+    let daemon = pid(&person);
+    person.run(&["doctor"]).code(1);
+    fs::remove_file(home.join("filler")).unwrap();
+    block_until("it to try again", Duration::from_secs(20), || {
+        let status = person.run(&["status"]).out;
+        (!status.contains("nothing can be put on record")).then_some(())
+    });
+    person.run(&["ask", "again"]).code(0);
+    assert_eq!(pid(&person), daemon, "it stayed up");
 }
 
 #[test]

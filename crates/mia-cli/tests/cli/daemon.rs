@@ -6,21 +6,21 @@ use std::process::{Child, Command};
 use std::time::Duration;
 
 use mia_testkit::fakecli::FakeCli;
-use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
+use mia_testkit::proc::{INT, KILL, Process, block_until, block_until_gone, descendants};
 use serde_json::Value;
 
 use crate::claude::{answer, begin, end, say};
 use crate::person::{Person, Ran};
 
-const SOON: Duration = Duration::from_secs(20);
+/// Longer than anything takes by itself on a loaded machine.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
 const SWEPT: Duration = Duration::from_secs(6);
-const INT: i32 = 2;
 
 fn status(person: &Person) -> Value {
     serde_json::from_str(&person.run(&["status", "--json"]).out).unwrap()
 }
 
-fn daemon(person: &Person) -> Process {
+pub(crate) fn daemon(person: &Person) -> Process {
     let pid = status(person)["pid"].as_u64().unwrap();
     Process::of(u32::try_from(pid).unwrap()).unwrap()
 }
@@ -87,10 +87,98 @@ fn a_stale_socket_and_a_stale_lock_file_are_no_obstacle() {
     let person = Person::new();
     person.run(&["start"]).code(0);
     let process = daemon(&person);
-    process.signal(9);
+    process.signal(KILL);
     block_until_gone(&[process], SOON).unwrap();
     assert!(person.mia_home().join("daemon.sock").exists(), "nobody took it away");
     person.ask_guide(&["help"]).code(0);
+}
+
+#[test]
+fn a_socket_that_was_taken_away_is_made_anew() {
+    let person = Person::new();
+    person.run(&["start"]).code(0);
+    let pid = daemon(&person).pid();
+    let socket = person.mia_home().join("daemon.sock");
+    fs::remove_file(&socket).unwrap();
+    // A prompt waits for it, and no second daemon comes.
+    person.ask_guide(&["help"]).code(0);
+    assert_eq!(daemon(&person).pid(), pid);
+    // And it can be stopped right after it was taken away.
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(person.run(&["stop"]).code(0).out, "the daemon has stopped\n");
+    assert!(!socket.exists());
+    assert_eq!(person.run(&["stop"]).code(0).out, "no daemon runs\n");
+}
+
+#[test]
+fn a_daemon_of_another_environment_is_found() {
+    let person = Person::new();
+    let (state, config) = (person.folder().join("state"), person.folder().join("config"));
+    let run = |args: &[&str], runtime: Option<&str>| {
+        let mut mia = person.mia(args);
+        mia.env_remove("MIA_HOME").env("XDG_STATE_HOME", &state).env("XDG_CONFIG_HOME", &config);
+        if let Some(name) = runtime {
+            let folder = person.folder().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+                .unwrap();
+            mia.env("XDG_RUNTIME_DIR", folder);
+        }
+        Ran::from(mia.output().unwrap())
+    };
+    run(&["start"], Some("one")).code(0);
+    for other in [None, Some("two")] {
+        assert!(run(&["status"], other).code(0).out.contains("/one/"));
+        run(&["ask", "--plugin", "guide", "help"], other).code(0);
+    }
+    assert_eq!(run(&["stop"], None).code(0).out, "the daemon has stopped\n");
+}
+
+#[test]
+fn a_daemon_whose_lock_was_taken_away_ends_and_leaves_the_next_one_alone() {
+    let person = Person::new();
+    person.run(&["start"]).code(0);
+    let first = daemon(&person);
+    fs::remove_file(person.mia_home().join("daemon.lock")).unwrap();
+    fs::remove_file(person.mia_home().join("daemon.sock")).unwrap();
+    person.ask_guide(&["help"]).code(0);
+    let second = daemon(&person).pid();
+    assert_ne!(first.pid(), second);
+    assert_eq!(block_until_gone(&[first], SOON), Ok(()));
+    assert_eq!(daemon(&person).pid(), second);
+}
+
+#[test]
+fn m_039_what_a_killed_process_without_the_daemon_left_is_interrupted_while_a_daemon_runs() {
+    let person = Person::new();
+    let _claude = gated(&person);
+    person.run(&["start"]).code(0);
+    let mut here = person.start(&["--no-daemon", "ask", "x"]);
+    let mut line = String::new();
+    BufReader::new(here.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(person.log()[0]["status"], "running");
+    here.kill().unwrap();
+    here.wait().unwrap();
+    block_until("its task to end", SOON, || {
+        (person.log()[0]["status"] == "interrupted").then_some(())
+    });
+}
+
+#[test]
+fn who_stops_a_daemon_that_is_stopping_waits_for_its_end_too() {
+    let person = Person::new();
+    let claude = gated(&person);
+    let (mut client, _out) = asked(&person, &["x"]);
+    let process = daemon(&person);
+    let stops: Vec<_> = (0..2).map(|_| person.start(&["stop"])).collect();
+    block_until("it to stop", SOON, || status(&person)["stopping"].as_bool()?.then_some(()));
+    open_gate(&claude);
+    for stop in stops {
+        let ran = Ran::from(stop.wait_with_output().unwrap()).code(0);
+        assert_eq!(ran.out, "the daemon has stopped\n");
+        assert!(!process.alive());
+    }
+    assert!(client.wait().unwrap().success());
 }
 
 #[test]
@@ -163,6 +251,43 @@ fn an_attached_client_that_is_killed_takes_its_task_with_it() {
 }
 
 #[test]
+fn an_attached_client_that_is_gone_before_its_prompt_is_on_record_takes_it_along() {
+    let person = Person::new();
+    let claude = person.claude(&(begin() + &say("first\n") + "wait-file go\n" + &end("")));
+    person.run(&["start"]).code(0);
+    let told = person.run(&["status", "--json"]).code(0).out;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let path = claude.path().parent().unwrap().to_str().unwrap().to_owned();
+    for round in 0..20 {
+        let body = serde_json::json!({
+            "prompt": "x", "working_directory": person.project(), "plugin": "claude-code",
+            "task_id": format!("t{round}"), "attached": true,
+            "environment": [{"name": "PATH", "value": path}],
+        });
+        let body = body.to_string();
+        let mut stream =
+            std::os::unix::net::UnixStream::connect(told["socket"].as_str().unwrap()).unwrap();
+        let head = format!(
+            "POST /v1/tasks HTTP/1.1\r\nhost: mia\r\naccept: text/event-stream\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+        // Gone at once, or a moment later.
+        std::thread::sleep(Duration::from_micros(300 * round));
+    }
+    block_until("all of them to end", SOON, || {
+        let tasks = person.run(&["tasks", "--json"]).code(0).out;
+        (serde_json::from_str::<Value>(&tasks).unwrap() == serde_json::json!([])).then_some(())
+    });
+    let log = person.run(&["log", "--json", "-n", "50"]).code(0).out;
+    let log: Value = serde_json::from_str(&log).unwrap();
+    for task in log.as_array().unwrap() {
+        assert_eq!(task["error"]["code"], "ABORTED", "{task}");
+    }
+}
+
+#[test]
 fn m_024_ctrl_c_aborts_the_task_in_the_daemon() {
     let person = Person::new();
     gated(&person);
@@ -228,7 +353,7 @@ fn m_039_a_killed_daemon_loses_nothing_and_the_client_learns_the_end() {
     other.wait().unwrap();
     let process = daemon(&person);
     let below = descendants(process.pid());
-    process.signal(9);
+    process.signal(KILL);
     assert_eq!(block_until_gone(&below, SWEPT), Ok(()), "nothing of it runs on");
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
@@ -320,6 +445,26 @@ fn a_conversation_is_listed_named_and_deleted() {
 }
 
 #[test]
+fn m_072_gc_forgets_sessions_that_nobody_goes_on_with() {
+    let person = Person::new();
+    let claude = person.claude(&format!("dump-argv argv\n{}", answer("blue")));
+    let ask = || person.run(&["ask", "--conversation", "sky", "what colour?"]).code(0);
+    let resumes = || {
+        let argv = fs::read_to_string(claude.beside("argv")).unwrap();
+        argv.contains("--resume=")
+    };
+    ask();
+    assert!(!resumes());
+    assert_eq!(person.run(&["gc"]).code(0).out, "nothing to forget\n", "it is in use");
+    ask();
+    assert!(resumes(), "the session was kept");
+    let old = person.run(&["gc", "--max-age", "1ms"]).code(0).out;
+    assert_eq!(old, "1 session was forgotten\n");
+    ask();
+    assert!(!resumes(), "the conversation goes on with a session of its own");
+}
+
+#[test]
 fn a_daemon_whose_record_was_deleted_ends_and_the_next_one_begins_afresh() {
     let person = Person::new();
     person.ask_guide(&["help"]).code(0);
@@ -347,4 +492,60 @@ fn m_036_the_list_shows_fallbacks_and_who_is_left_alone() {
     assert!(line("codex").starts_with("1  codex        missing"), "{list}");
     assert!(line("claude-code").starts_with("2  claude-code  resting"), "{list}");
     person.run(&["ask", "--plugin", "claude-code", "x"]).code(3).says(&["left alone for a while"]);
+    let told = status(&person);
+    assert_eq!(told["resting"][0]["plugin"], "claude-code");
+    let left = told["resting"][0]["left_ms"].as_u64().unwrap();
+    assert!((200_000..=300_000).contains(&left), "{left}");
+    let words = person.run(&["status"]).code(0).out;
+    assert!(
+        words.contains("claude-code has failed several times in a row, and is left"),
+        "{words}"
+    );
+    let report = person.run(&["doctor", "--json"]).code(0).out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let of = |list: &str, name: &str| {
+        let all = report[list].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap().clone()
+    };
+    assert_eq!(of("checks", "claude-code breaker")["status"], "warning");
+    assert!(of("plugins", "claude-code")["resting_ms"].as_u64().unwrap() > 200_000);
+    assert_eq!(of("plugins", "codex")["resting_ms"], Value::Null);
+}
+
+#[test]
+fn m_040_a_mistake_in_the_file_leaves_the_last_good_one_in_force_and_is_told() {
+    let person = Person::new();
+    person.configure("active_plugin: guide\n");
+    person.run(&["ask", "help"]).code(0);
+    // Torn in the middle of a word.
+    person.configure("active_plugin: guide\nlimits:\n  concur");
+    person.run(&["ask", "help"]).code(0).says(&["config.yaml:3:3"]);
+    let told = status(&person);
+    assert!(told["configuration"].as_str().unwrap().contains("config.yaml:3:3"), "{told}");
+    let words = person.run(&["status"]).code(0).out;
+    assert!(words.contains("the last good one is in force: "), "{words}");
+    let report = person.run(&["doctor", "--json"]).code(1).out;
+    assert!(report.contains("\"daemon configuration\""), "{report}");
+    person.configure("active_plugin: codex\n");
+    person.run(&["ask", "help"]).code(3).says(&["codex"]);
+    assert_eq!(status(&person)["configuration"], Value::Null);
+}
+
+#[test]
+fn who_started_it_is_told_when_it_is_ready_and_when_it_stops() {
+    let person = Person::new();
+    let path = person.folder().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(SOON)).unwrap();
+    let hear = || {
+        let mut text = [0; 64];
+        let size = socket.recv(&mut text).unwrap();
+        String::from_utf8(text[..size].to_vec()).unwrap().trim().to_owned()
+    };
+    let mut serve = person.mia(&["serve"]).env("NOTIFY_SOCKET", &path).spawn().unwrap();
+    assert_eq!(hear(), "READY=1");
+    assert_eq!(status(&person)["pid"], serve.id());
+    person.run(&["stop"]).code(0);
+    assert_eq!(hear(), "STOPPING=1");
+    assert!(serve.wait().unwrap().success());
 }

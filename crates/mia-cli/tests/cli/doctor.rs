@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mia_testkit::fakecli::FakeCli;
+use mia_testkit::proc::{CONT, Process, STOP};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 use sqlx::{ConnectOptions, Connection};
@@ -111,6 +112,33 @@ fn m_071_the_report_as_json() {
     }
     let text = serde_json::to_string_pretty(&report).unwrap();
     insta::assert_snapshot!(text.replace(person.folder().to_str().unwrap(), "/w"));
+}
+
+#[test]
+fn m_071_the_daemon_is_asked_and_one_that_hangs_is_not_waited_for_long() {
+    let (person, _claude) = well();
+    let daemon = |report: &Value| {
+        let check = check(report, "daemon");
+        (check["status"].clone(), check["message"].as_str().unwrap().to_owned())
+    };
+    let (status, message) = daemon(&doctor(&person, 0));
+    assert_eq!(
+        (status, message.as_str()),
+        ("ok".into(), "it does not run; it starts when it is needed")
+    );
+    person.run(&["start"]).code(0);
+    let told = person.run(&["status", "--json"]).code(0).out;
+    let pid = serde_json::from_str::<Value>(&told).unwrap()["pid"].as_u64().unwrap();
+    let (status, message) = daemon(&doctor(&person, 0));
+    assert_eq!(status, "ok");
+    assert!(message.starts_with(&format!("process {pid}, version ")), "{message}");
+    let process = Process::of(u32::try_from(pid).unwrap()).unwrap();
+    process.signal(STOP);
+    let began = Instant::now();
+    failure(&person, "daemon", "does not answer");
+    assert!(began.elapsed() < Duration::from_secs(20));
+    process.signal(CONT);
+    doctor(&person, 0);
 }
 
 #[test]

@@ -7,21 +7,18 @@ use std::process::{Child, ChildStdout, ExitStatus};
 use std::time::{Duration, Instant};
 
 use mia_testkit::fakecli::FakeCli;
-use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
+use mia_testkit::proc::{
+    CONT, INT, KILL, Process, STOP, TERM, block_until, block_until_gone, descendants,
+};
 use pretty_assertions::assert_eq;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::claude::{begin, end, go_on_saying, say};
+use crate::daemon::SOON;
 use crate::person::{Person, Ran};
 
-const SOON: Duration = Duration::from_secs(20);
 /// How long anything of a killed `mia` may live.
 const SWEPT: Duration = Duration::from_secs(6);
-const INT: i32 = 2;
-const KILL: i32 = 9;
-const TERM: i32 = 15;
-const CONT: i32 = 18;
-const STOP: i32 = 19;
 
 /// An agent that has said something, started a child in a session of its own, and works on.
 fn busy(person: &Person, more: &str) -> FakeCli {

@@ -5,17 +5,15 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use mia_testkit::proc::{Process, block_until, block_until_gone, descendants};
+use mia_testkit::proc::{INT, KILL, Process, block_until, block_until_gone, descendants};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
+use crate::daemon::SOON;
 use crate::npm::{brings, brings_claude, names};
 use crate::person::{Person, Ran};
 use crate::terminal::Terminal;
 
-const SOON: Duration = Duration::from_secs(20);
-const INT: i32 = 2;
-const KILL: i32 = 9;
 /// The version that the adapter asks for.
 const PINNED: &str = "2.1.332";
 

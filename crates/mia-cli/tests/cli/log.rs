@@ -1,9 +1,9 @@
 //! `mia log`.
 
 use pretty_assertions::assert_eq;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::claude::{answer, begin, say};
+use crate::claude::{answer, begin, call, end, outcome, say};
 use crate::person::Person;
 
 fn prompts(person: &Person, args: &[&str]) -> Vec<String> {
@@ -104,4 +104,45 @@ fn on_a_terminal_a_task_is_one_line_however_narrow_it_is() {
     let (code, screen) = crate::terminal::Terminal::with(&person, &["log"], setting).end();
     assert_eq!((code, screen.lines().count()), (Some(0), 1), "{screen}");
     assert!(screen.ends_with('…'), "{screen}");
+}
+
+#[test]
+fn m_070_a_trace_is_a_timeline_of_who_was_asked_and_of_every_tool() {
+    let person = Person::new();
+    person.configure("active_plugin: codex\nfallback: {plugins: [claude-code]}\n");
+    let tools = [
+        begin(),
+        call("t1", "Bash", &json!({"command": "ls -l"})),
+        outcome("t1", "file", false),
+        call("t2", "Read", &json!({"file_path": "/nowhere"})),
+        outcome("t2", "no such file", true),
+        end("done"),
+    ];
+    person.claude(&tools.concat());
+    person.program("codex", "echo broken >&2; exit 9\n");
+    person.run(&["ask", "--task", "mine", "look around"]).code(0);
+    let trace = person.run(&["log", "--trace", "mine"]).code(0).out;
+    let line = |what: &str| {
+        let found = trace.lines().find(|line| line.contains(what));
+        assert!(found.is_some(), "no {what:?} in:\n{trace}");
+        found.unwrap().to_owned()
+    };
+    assert!(line("prompt").contains("look around") && line("status").contains("completed in"));
+    assert!(line("agent").contains("claude-code"));
+    // Failed ones have a mark; what began in an attempt is below it.
+    assert!(line("codex: ").starts_with('+') && line("codex: ").contains('✗'));
+    let place = |what: &str| trace.find(what).unwrap();
+    let places = ["codex: ", "  claude-code\n", "ls -l", "/nowhere"].map(place);
+    assert!(places.is_sorted(), "{trace}");
+    assert!(!line("ls -l").contains('✗') && line("/nowhere").contains('✗'), "{trace}");
+    for step in ["codex: ", "ls -l", "/nowhere"] {
+        assert!(line(step).contains('█') && line(step).contains(" s  "), "{trace}");
+    }
+    let whole = person.run(&["log", "--json", "--trace", "mine"]).code(0).out;
+    let whole: Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!(whole["attempts"][0]["plugin"], "codex");
+    assert_eq!(whole["attempts"][1]["error"], Value::Null);
+    assert_eq!(whole["tools"][0]["result"]["output"], "file");
+    assert_eq!(whole["result"]["content"], "done");
+    person.run(&["log", "--trace", "another"]).code(2).says(&["no task another"]);
 }

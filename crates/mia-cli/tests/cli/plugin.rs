@@ -194,5 +194,9 @@ fn an_interrupted_test_leaves_nothing() {
     });
     mia_testkit::proc::Process::of(child.id()).unwrap().signal(2);
     crate::person::Ran::from(child.wait_with_output().unwrap()).code(130);
-    assert_eq!(std::fs::read_dir(person.mia_home().join("runs")).unwrap().count(), 0);
+    // The daemon notices it a moment later.
+    let runs = person.mia_home().join("runs");
+    mia_testkit::proc::block_until("an empty folder", std::time::Duration::from_secs(10), || {
+        (std::fs::read_dir(&runs).unwrap().count() == 0).then_some(())
+    });
 }

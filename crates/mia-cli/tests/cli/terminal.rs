@@ -11,9 +11,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::daemon::SOON;
 use crate::person::Person;
-
-const SOON: Duration = Duration::from_secs(20);
 
 /// What was written to a terminal.
 #[derive(Default)]

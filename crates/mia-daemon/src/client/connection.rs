@@ -1,24 +1,24 @@
 //! One request and its answer.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
-use hyper_util::rt::TokioIo;
-use mia_api::{DispatchBody, Problem, ResumePoint, TaskId};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use mia_api::{DispatchAccepted, DispatchBody, Problem, ResumePoint, TaskId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::UnixStream;
+use tokio::time::timeout;
 use tower::ServiceExt;
 
-use super::error::ClientError;
+use super::error::{ClientError, told};
 use super::events::{AllEventSource, EventSource};
+use super::exchange::{Answerer, Patience, exchange};
 use crate::sse::LAST_EVENT_ID;
 
 /// The largest answer that is read, in bytes.
@@ -39,6 +39,7 @@ pub struct Watching {
 #[derive(Clone)]
 pub struct Connection {
     way: Way,
+    patience: Patience,
 }
 
 #[derive(Clone)]
@@ -60,13 +61,19 @@ impl Connection {
     /// Over the daemon's socket. Nothing is sent yet.
     #[must_use]
     pub fn over(socket: PathBuf) -> Self {
-        Self { way: Way::Socket(socket.into()) }
+        Self { way: Way::Socket(socket.into()), patience: Patience::default() }
     }
 
     /// To a core in this process.
     #[must_use]
     pub fn within(router: Router) -> Self {
-        Self { way: Way::Here(router) }
+        Self { way: Way::Here(router), patience: Patience::default() }
+    }
+
+    /// The same with another patience. A core in this process is waited for in any case.
+    #[must_use]
+    pub fn with_patience(self, patience: Patience) -> Self {
+        Self { patience, ..self }
     }
 
     /// Gets what a path stands for.
@@ -74,7 +81,7 @@ impl Connection {
     /// # Errors
     /// As all requests.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        read(self.send(Method::GET, path, None).await?).await
+        self.read(self.send(Method::GET, path, None).await?).await
     }
 
     /// Posts a body.
@@ -86,7 +93,7 @@ impl Connection {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
-        read(self.send(Method::POST, path, Some(json(body)?)).await?).await
+        self.read(self.send(Method::POST, path, Some(json(body)?)).await?).await
     }
 
     /// Puts a body.
@@ -98,7 +105,7 @@ impl Connection {
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
-        read(self.send(Method::PUT, path, Some(json(body)?)).await?).await
+        self.read(self.send(Method::PUT, path, Some(json(body)?)).await?).await
     }
 
     /// Changes what a path stands for, or with POST asks for something that has no answer.
@@ -124,11 +131,23 @@ impl Connection {
             .method(Method::POST)
             .uri("/v1/tasks")
             .header(header::ACCEPT, "text/event-stream");
-        let answer = self.request(request, Some(json(body)?)).await?;
+        // The same task again is the same task.
+        let again = body.task_id.is_some();
+        let answer = self.request(request, Some(json(body)?), again).await?;
         let attended = body.attended;
         let watching =
             Watching { after: ResumePoint::default(), attended, attached: body.attached };
         Ok(EventSource::new(self.clone(), body.task_id.clone(), watching, answer.into_body()))
+    }
+
+    /// Dispatches a prompt and leaves it there. When this returns the prompt is on record.
+    ///
+    /// # Errors
+    /// As all requests; a body without a task's id can't be asked again when the connection breaks.
+    pub async fn leave(&self, body: &DispatchBody) -> Result<DispatchAccepted, ClientError> {
+        let request = Request::builder().method(Method::POST).uri("/v1/tasks");
+        let again = body.task_id.is_some();
+        self.read(self.request(request, Some(json(body)?), again).await?).await
     }
 
     /// The events of a task.
@@ -156,7 +175,7 @@ impl Connection {
         if after != ResumePoint::default() {
             request = request.header(LAST_EVENT_ID, after.to_string());
         }
-        Ok(self.request(request, None).await?.into_body())
+        Ok(self.request(request, None, true).await?.into_body())
     }
 
     /// The events of all tasks from now on.
@@ -164,7 +183,24 @@ impl Connection {
     /// # Errors
     /// As all requests.
     pub async fn all_events(&self) -> Result<AllEventSource, ClientError> {
-        Ok(AllEventSource::new(self.send(Method::GET, "/v1/events", None).await?.into_body()))
+        let body = self.send(Method::GET, "/v1/events", None).await?.into_body();
+        Ok(AllEventSource::new(self.clone(), body))
+    }
+
+    /// How long a stream of events may be silent, if that says anything.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        matches!(self.way, Way::Socket(_)).then_some(self.patience.silence)
+    }
+
+    /// Returns when the daemon has answered something.
+    ///
+    /// # Errors
+    /// When it did not.
+    pub(super) async fn sign_of_life(&self) -> Result<(), ClientError> {
+        match self.send(Method::GET, "/v1/health", None).await {
+            Ok(_) | Err(ClientError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     async fn send(
@@ -173,18 +209,23 @@ impl Connection {
         path: &str,
         body: Option<Bytes>,
     ) -> Result<Response<Body>, ClientError> {
-        self.request(Request::builder().method(method).uri(path), body).await
+        // To get or to put twice is as once.
+        let again = method == Method::GET || method == Method::PUT;
+        self.request(Request::builder().method(method).uri(path), body, again).await
     }
 
-    /// Sends a request; an answer that says that it failed is an error.
+    /// Sends a request; an answer that says that it failed is an error. With `again` it is sent once
+    /// more when the connection breaks before anything of an answer has come: a daemon that ends takes
+    /// with it who waited to be taken, and the second try tells whether it has ended.
     async fn request(
         &self,
         request: axum::http::request::Builder,
         body: Option<Bytes>,
+        again: bool,
     ) -> Result<Response<Body>, ClientError> {
         let json = body.is_some();
         let mut request = request
-            .body(Body::from(body.unwrap_or_default()))
+            .body(body.unwrap_or_default())
             .map_err(|error| ClientError::Answer(error.to_string()))?;
         let headers = request.headers_mut();
         headers.insert(header::HOST, HeaderValue::from_static("mia"));
@@ -192,90 +233,65 @@ impl Connection {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         let answer = match &self.way {
-            Way::Here(router) => match router.clone().oneshot(request).await {
+            Way::Here(router) => match router.clone().oneshot(request.map(Body::from)).await {
                 Ok(answer) => answer,
                 Err(never) => match never {},
             },
-            Way::Socket(path) => over_socket(path, request).await?,
+            Way::Socket(path) => {
+                let send = |request: Request<Bytes>| {
+                    exchange(path, request.map(Body::from), self.patience)
+                };
+                match send(request.clone()).await {
+                    Err(ClientError::Broken(_)) if again => send(request).await?,
+                    answer => answer?,
+                }
+            }
         };
         if answer.status().is_success() {
             return Ok(answer);
         }
         let status = answer.status();
-        let bytes = whole(answer).await?;
+        let bytes = self.whole(answer).await?;
         Err(match serde_json::from_slice::<Problem>(&bytes) {
             Ok(problem) => ClientError::Refused(Box::new(problem)),
             Err(_) => ClientError::Answer(format!("status {status}")),
         })
     }
-}
 
-async fn over_socket(path: &Path, request: Request<Body>) -> Result<Response<Body>, ClientError> {
-    let stream = UnixStream::connect(path).await.map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            ClientError::NotRunning(path.to_owned())
+    /// The whole body of an answer.
+    async fn whole(&self, answer: Response<Body>) -> Result<Bytes, ClientError> {
+        let answerer = answer.extensions().get::<Answerer>().copied();
+        let mut body = answer.into_body();
+        let mut bytes = BytesMut::new();
+        loop {
+            let frame = match answerer {
+                Some(Answerer(pid)) => {
+                    let after = self.patience.silence;
+                    let silent = |_| ClientError::Silent { pid, after };
+                    timeout(after, body.frame()).await.map_err(silent)?
+                }
+                None => body.frame().await,
+            };
+            let Some(frame) = frame else { return Ok(bytes.freeze()) };
+            let frame = frame.map_err(|error| ClientError::Broken(told(&error)))?;
+            let data = frame.into_data().unwrap_or_default();
+            if bytes.len() + data.len() > LARGEST {
+                return Err(ClientError::Answer(format!("it has over {LARGEST} bytes")));
+            }
+            bytes.extend_from_slice(&data);
         }
-        _ => ClientError::Io { path: path.to_owned(), source },
-    })?;
-    let peer =
-        stream.peer_cred().map_err(|source| ClientError::Io { path: path.to_owned(), source })?;
-    if peer.uid() != rustix::process::geteuid().as_raw() {
-        // The request holds the caller's environment.
-        return Err(ClientError::Stranger(path.to_owned()));
     }
-    let broken = |error: hyper::Error| ClientError::Broken(told(&error));
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    // It ends when the answer is read, or nobody wants it any more.
-    tokio::spawn(connection);
-    let answer = sender.send_request(request).await.map_err(broken)?;
-    // The connection is for this request only; it closes with the answer's body.
-    Ok(answer.map(|body| Body::new(Held { body, _sender: sender })))
-}
 
-/// A body that keeps its connection open until it is read or dropped.
-struct Held {
-    body: hyper::body::Incoming,
-    _sender: hyper::client::conn::http1::SendRequest<Body>,
-}
-
-impl hyper::body::Body for Held {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, hyper::Error>>> {
-        std::pin::Pin::new(&mut self.body).poll_frame(context)
+    async fn read<T: DeserializeOwned>(&self, answer: Response<Body>) -> Result<T, ClientError> {
+        if answer.status() == StatusCode::NO_CONTENT {
+            return Err(ClientError::Answer("it is empty".to_owned()));
+        }
+        let bytes = self.whole(answer).await?;
+        serde_json::from_slice(&bytes).map_err(|error| ClientError::Answer(error.to_string()))
     }
-}
-
-/// An error with its causes.
-fn told(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 fn json(body: &(impl Serialize + ?Sized)) -> Result<Bytes, ClientError> {
     let bytes = serde_json::to_vec(body).map_err(|e| ClientError::Answer(e.to_string()))?;
     Ok(bytes.into())
-}
-
-async fn whole(answer: Response<Body>) -> Result<Bytes, ClientError> {
-    let body = Limited::new(answer.into_body(), LARGEST).collect().await;
-    Ok(body.map_err(|error| ClientError::Broken(told(error.as_ref())))?.to_bytes())
-}
-
-async fn read<T: DeserializeOwned>(answer: Response<Body>) -> Result<T, ClientError> {
-    if answer.status() == StatusCode::NO_CONTENT {
-        return Err(ClientError::Answer("it is empty".to_owned()));
-    }
-    let bytes = whole(answer).await?;
-    serde_json::from_slice(&bytes).map_err(|error| ClientError::Answer(error.to_string()))
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mia_api::Problem;
 
@@ -20,6 +21,14 @@ pub enum ClientError {
     /// The connection broke.
     #[error("the connection to the daemon broke: {0}")]
     Broken(String),
+    /// It is there and does not answer.
+    #[error("the daemon{} does not answer: nothing came for {} s", process(.pid), .after.as_secs())]
+    Silent {
+        /// Its process, if it took the connection.
+        pid: Option<i32>,
+        /// How long it was waited for.
+        after: Duration,
+    },
     /// The answer can't be understood: the daemon is of another version, perhaps.
     #[error("the daemon's answer can't be understood ({0}); is it of another version?")]
     Answer(String),
@@ -39,4 +48,19 @@ impl ClientError {
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::NotRunning(_) | Self::Broken(_))
     }
+}
+
+fn process(pid: &Option<i32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}
+
+/// An error with its causes.
+pub(super) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

@@ -3,28 +3,35 @@
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
+use bytes::Bytes;
 use futures::StreamExt;
 use mia_api::{Event, Gap, Problem, ResumePoint, TaskId};
 use serde::de::DeserializeOwned;
+use tokio::time::{Instant, timeout_at};
 
 use super::connection::{Connection, Watching};
-use super::error::ClientError;
+use super::error::{ClientError, told};
 use super::parser::{Parser, Sent};
 
-/// How often, and with which first pause, a broken stream is asked for again.
-const RETRIES: u32 = 6;
+/// How often a broken stream is asked for again without having got any further, and the pause before
+/// the second time; it doubles. That is some three seconds in all.
+const RETRIES: u32 = 7;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The body of a stream, as events.
 #[derive(Debug)]
 struct Stream {
+    connection: Connection,
     body: BodyDataStream,
     parser: Parser,
+    /// When the daemon was last heard of.
+    heard: Instant,
 }
 
 impl Stream {
-    fn new(body: Body) -> Self {
-        Self { body: body.into_data_stream(), parser: Parser::default() }
+    fn new(connection: Connection, body: Body) -> Self {
+        let (body, parser) = (body.into_data_stream(), Parser::default());
+        Self { connection, body, parser, heard: Instant::now() }
     }
 
     /// The next event; none when the stream has ended. Cancel-safe.
@@ -33,10 +40,31 @@ impl Stream {
             if let Some(sent) = self.parser.next() {
                 return Ok(Some(sent));
             }
-            match self.body.next().await {
-                Some(Ok(chunk)) => self.parser.push(&chunk)?,
-                Some(Err(error)) => return Err(ClientError::Broken(error.to_string())),
-                None => return Ok(None),
+            let Some(chunk) = self.chunk().await? else { return Ok(None) };
+            self.parser.push(&chunk)?;
+        }
+    }
+
+    /// What comes. When nothing does, the daemon is asked whether it is there.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
+        loop {
+            let chunk = match self.connection.silence() {
+                Some(limit) => timeout_at(self.heard + limit, self.body.next()).await.ok(),
+                None => Some(self.body.next().await),
+            };
+            match chunk {
+                Some(chunk) => {
+                    self.heard = Instant::now();
+                    let broken = |error: axum::Error| ClientError::Broken(told(&error));
+                    return chunk.transpose().map_err(broken);
+                }
+                None => match self.connection.sign_of_life().await {
+                    Ok(()) => self.heard = Instant::now(),
+                    Err(error) if error.is_gone() => {
+                        return Err(ClientError::Broken(error.to_string()));
+                    }
+                    Err(error) => return Err(error),
+                },
             }
         }
     }
@@ -63,7 +91,7 @@ pub struct EventSource {
     watching: Watching,
     stream: Stream,
     ended: bool,
-    /// How often it broke since the last event.
+    /// How often it was asked for again since it last got further.
     broke: u32,
 }
 
@@ -74,7 +102,8 @@ impl EventSource {
         watching: Watching,
         body: Body,
     ) -> Self {
-        Self { connection, task, watching, stream: Stream::new(body), ended: false, broke: 0 }
+        let stream = Stream::new(connection.clone(), body);
+        Self { connection, task, watching, stream, ended: false, broke: 0 }
     }
 
     /// Tries again, although it had given up.
@@ -85,7 +114,8 @@ impl EventSource {
     /// The next event; none after the terminal one. Cancel-safe.
     ///
     /// # Errors
-    /// When the daemon has gone and does not come back in a few seconds, or says why it can't go on.
+    /// When the daemon has gone and does not come back in a few seconds, does not answer, or says why it
+    /// can't go on.
     pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
         if self.ended {
             return Ok(None);
@@ -108,27 +138,31 @@ impl EventSource {
         }
         let event: Event = read(sent)?;
         self.task.get_or_insert_with(|| event.task_id.clone());
-        self.watching.after = ResumePoint::after(&event);
-        self.broke = 0;
+        let here = ResumePoint::after(&event);
+        let before = self.watching.after;
+        if (here.seq, here.offset) > (before.seq, before.offset) {
+            self.broke = 0;
+        }
+        self.watching.after = here;
         self.ended = event.body.is_terminal();
         Ok(Some(event))
     }
 
     async fn connect_again(&mut self, mut why: ClientError) -> Result<(), ClientError> {
         let Some(task) = self.task.clone() else { return Err(why) };
-        let mut pause = PAUSE;
         while self.broke < RETRIES {
+            if let Some(exponent) = self.broke.checked_sub(1) {
+                tokio::time::sleep(PAUSE * 2_u32.pow(exponent)).await;
+            }
             self.broke += 1;
             match self.connection.events(&task, self.watching).await {
                 Ok(body) => {
-                    self.stream = Stream::new(body);
+                    self.stream = Stream::new(self.connection.clone(), body);
                     return Ok(());
                 }
                 Err(error) if error.is_gone() => why = error,
                 Err(error) => return Err(error),
             }
-            tokio::time::sleep(pause).await;
-            pause *= 2;
         }
         Err(why)
     }
@@ -150,8 +184,8 @@ pub struct AllEventSource {
 }
 
 impl AllEventSource {
-    pub(super) fn new(body: Body) -> Self {
-        Self { stream: Stream::new(body) }
+    pub(super) fn new(connection: Connection, body: Body) -> Self {
+        Self { stream: Stream::new(connection, body) }
     }
 
     /// The next one; none when the daemon ends. Cancel-safe.

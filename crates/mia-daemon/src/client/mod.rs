@@ -4,8 +4,10 @@
 mod connection;
 mod error;
 mod events;
+mod exchange;
 mod parser;
 
 pub use connection::{Connection, Watching};
 pub use error::ClientError;
 pub use events::{AllEventSource, Any, EventSource};
+pub use exchange::{Patience, somebody_listens};

@@ -1,5 +1,6 @@
 //! Events as server-sent events.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,13 +8,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures::stream;
-use mia_api::{Gap, ResumePoint, TaskId};
+use futures::{Stream, StreamExt, stream};
+use mia_api::{Gap, Problem, ResumePoint, TaskId};
 use mia_core::{AllEvents, AnyEvent, Core, TaskEvents};
 use serde::Deserialize;
 use tokio::sync::watch;
+use utoipa::IntoParams;
 
-use crate::extract::{Path, Query};
+use super::frame::{AnyFrame, TaskFrame};
+use super::refusals::{Invalid, NoRecord};
+use crate::extract::{NoQuery, Path, Query};
 use crate::problem::Failed;
 use crate::server::{Server, is_true};
 use crate::sse::{Encoder, LAST_EVENT_ID};
@@ -22,10 +26,12 @@ use crate::sse::{Encoder, LAST_EVENT_ID};
 const QUIET: Duration = Duration::from_secs(15);
 
 /// From where on, and as what, a task is watched.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Watch {
-    /// The place after which events are wanted.
+    /// The place after which events are wanted; none is the beginning.
+    #[param(value_type = Option<ResumePoint>, nullable = false)]
     after: Option<String>,
     /// True when the watcher answers the agent's questions.
     #[serde(default)]
@@ -61,22 +67,57 @@ impl Drop for Attached {
     }
 }
 
+/// The events of a task, from its beginning or any place on, to its terminal one.
+///
+/// The stream ends with the terminal event. Who had that already gets the frame `end`, and comes no
+/// more. A frame `problem` says why the stream ends before. A connection that closes without either
+/// is to be opened again, with the `id` of the last frame.
+#[utoipa::path(
+    get,
+    path = "/v1/tasks/{task}/events",
+    operation_id = "watch_task",
+    tag = "tasks",
+    params(
+        ("task" = TaskId, Path, description = "The task.", example = "first"),
+        Watch,
+        (
+            "last-event-id" = Option<ResumePoint>,
+            Header,
+            nullable = false,
+            description = "As `after`, and before it: what a client sends by itself that comes \
+                back.",
+        ),
+    ),
+    responses(
+        (
+            status = 200,
+            description = "Its events.",
+            body = TaskFrame,
+            content_type = "text/event-stream",
+        ),
+        (status = 404, description = "No such task is on record.", body = Problem),
+        Invalid,
+        NoRecord,
+    ),
+)]
 pub(super) async fn of_task(
     State(server): State<Server>,
     Path(task): Path<TaskId>,
     Query(watch): Query<Watch>,
     headers: HeaderMap,
 ) -> Result<Response, Failed> {
-    let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default().to_owned());
-    // Who comes back says it in the header; the query is what he began with.
-    let from = match last.or(watch.after) {
-        Some(text) => text.parse().map_err(|error| Failed::invalid(format!("{error}")))?,
-        None => ResumePoint::default(),
-    };
+    let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
+    // Who comes back says it in the header; the query is what he began with. Both must be right.
+    let after = watch.after.as_deref().map(place).transpose()?;
+    let from = last.map(place).transpose()?.or(after).unwrap_or_default();
     let core = server.core();
     let events = core.watch(&task, from, watch.attended).await?;
     let attached = watch.attached.then(|| Attached::new(core, task));
     Ok(stream(&server, events, attached))
+}
+
+fn place(text: &str) -> Result<ResumePoint, Failed> {
+    text.parse().map_err(|error| Failed::invalid(format!("{error}")))
 }
 
 /// The answer that brings a task's events, to its terminal one.
@@ -84,7 +125,7 @@ pub(super) fn stream(server: &Server, events: TaskEvents, attached: Option<Attac
     let state = Streaming { closing: server.closes(), events, attached, over: false };
     answer(stream::unfold(state, async |mut state: Streaming| {
         let chunk = state.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(chunk), state))
+        Some((chunk, state))
     }))
 }
 
@@ -100,17 +141,14 @@ impl Streaming {
         if self.over {
             return None;
         }
-        let mut encoder = Encoder::new();
+        let mut encoder = Encoder::default();
         let event = tokio::select! {
             biased;
             event = tokio::time::timeout(QUIET, self.events.next()) => event,
             () = is_true(&mut self.closing) => return None,
         };
         let mut next = match event {
-            Err(_) => {
-                encoder.comment();
-                return Some(encoder.finish());
-            }
+            Err(_) => return Some(comment()),
             Ok(None) => {
                 self.over = true;
                 match self.events.fault() {
@@ -135,51 +173,71 @@ impl Streaming {
     }
 }
 
-pub(super) async fn of_all(State(server): State<Server>) -> Response {
-    let events = server.core().all_events();
-    let closing = server.closes();
-    answer(stream::unfold((closing, events, true), async |(mut closing, mut events, first)| {
-        let chunk = any(&mut closing, &mut events, first).await?;
-        Some((Ok::<_, std::convert::Infallible>(chunk), (closing, events, false)))
-    }))
+/// The events of all tasks, from now on.
+///
+/// Where its reader is too slow, a `gap` says how many are missing.
+#[utoipa::path(
+    get,
+    path = "/v1/events",
+    operation_id = "watch_all",
+    tag = "tasks",
+    responses(
+        (
+            status = 200,
+            description = "The events, without an end.",
+            body = AnyFrame,
+            content_type = "text/event-stream",
+        ),
+        Invalid,
+    ),
+)]
+pub(super) async fn of_all(State(server): State<Server>, _: NoQuery) -> Response {
+    let every = Every { closing: server.closes(), events: server.core().all_events() };
+    // So that a client knows from when on it gets everything.
+    let first = stream::once(async { comment() });
+    let rest = stream::unfold(every, async |mut every: Every| {
+        let chunk = every.next().await?;
+        Some((chunk, every))
+    });
+    answer(first.chain(rest))
 }
 
-async fn any(
-    closing: &mut watch::Receiver<bool>,
-    events: &mut AllEvents,
-    first: bool,
-) -> Option<Bytes> {
-    let mut encoder = Encoder::new();
-    if first {
-        // So that a client knows from when on it gets everything.
-        encoder.comment();
-        return Some(encoder.finish());
-    }
-    let event = tokio::select! {
-        biased;
-        event = tokio::time::timeout(QUIET, events.next()) => event,
-        () = is_true(closing) => return None,
-    };
-    let Ok(event) = event else {
-        encoder.comment();
-        return Some(encoder.finish());
-    };
-    let mut next = Some(event);
-    while let Some(event) = next {
-        match event {
-            AnyEvent::Event(event) => encoder.event(&event),
-            AnyEvent::Missed(missed) => encoder.gap(&Gap { missed }),
+struct Every {
+    closing: watch::Receiver<bool>,
+    events: AllEvents,
+}
+
+impl Every {
+    async fn next(&mut self) -> Option<Bytes> {
+        let event = tokio::select! {
+            biased;
+            event = tokio::time::timeout(QUIET, self.events.next()) => event,
+            () = is_true(&mut self.closing) => return None,
+        };
+        let Ok(event) = event else { return Some(comment()) };
+        let mut encoder = Encoder::default();
+        // A core that was closed says nothing more; who comes back gets the events of the next one.
+        let mut next = Some(event?);
+        while let Some(event) = next {
+            match event {
+                AnyEvent::Event(event) => encoder.event(&event),
+                AnyEvent::Missed(missed) => encoder.gap(&Gap { missed }),
+            }
+            next = if encoder.is_full() { None } else { self.events.next_waiting() };
         }
-        next = if encoder.is_full() { None } else { events.next_waiting() };
+        Some(encoder.finish())
     }
-    Some(encoder.finish())
 }
 
-fn answer<S>(stream: S) -> Response
-where
-    S: futures::Stream<Item = Result<Bytes, std::convert::Infallible>> + Send + 'static,
-{
+/// Something that only says that the connection lives.
+fn comment() -> Bytes {
+    let mut encoder = Encoder::default();
+    encoder.comment();
+    encoder.finish()
+}
+
+fn answer(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from_stream(stream)).into_response()
+    (headers, Body::from_stream(chunks.map(Ok::<_, Infallible>))).into_response()
 }

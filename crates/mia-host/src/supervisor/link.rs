@@ -22,7 +22,7 @@ use super::lost;
 use super::marker::Token;
 use super::protocol::{self, Reply, Request};
 use crate::proc::ProcessId;
-use crate::{ExitStatus, Leftover};
+use crate::{ExitStatus, Leftover, descriptors};
 
 /// How long a new supervisor may take to say that it is one.
 const READY_LIMIT: Duration = Duration::from_secs(10);
@@ -111,6 +111,7 @@ impl Link {
             .stderr(Stdio::null())
             .spawn()
             .map_err(cannot_start)?;
+        descriptors::as_before(&process);
         let pid = process.id();
         let shared = Arc::new(Shared {
             socket: ours,

@@ -86,7 +86,7 @@ async fn m_070_what_goes_off_the_record_makes_room_for_the_same_store() {
     store.record(&id("t2"), &left).await.unwrap();
     // And by retention, which leaves what runs.
     let left = fill(&store, "t2", &mut sequence).await;
-    assert_eq!(store.prune(None, Some(1), 0).await.unwrap().tasks, 0);
+    assert_eq!(store.prune(None, Some(1)).await.unwrap().tasks, 0);
     assert_eq!(store.record(&id("t2"), &left).await.unwrap_err().kind(), StoreErrorKind::DiskFull);
     store.check().await.unwrap();
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mia_api::{Cause, ErrorCode, EventBody, PluginError, TaskStatus};
 use mia_store::{Ending, Exchange, Filter, Store, TranscriptLimits};
@@ -233,4 +234,38 @@ async fn the_last_conversation_is_of_the_folder_or_of_all() {
     assert_eq!(store.task(&id("t1")).await.unwrap().unwrap().cwd.into_path(), odd);
     assert_eq!(store.turns(&talk("a")).await.unwrap(), 1);
     assert_eq!(store.turns(&talk("nobody")).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn m_070_a_failed_task_took_as_long_as_it_ran_whatever_the_clock_of_the_wall_does() {
+    use sqlx::Connection;
+    let home = Home::new();
+    let store = home.open().await;
+    let owner = store.owner().unwrap();
+    let error = PluginError::new(ErrorCode::ProcessExit, "fake", "x");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&home.path);
+    let mut raw = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    for (task, jump) in [("t1", 0), ("t2", 86_400_000), ("t3", -86_400_000)] {
+        let claim = start(&store, &owner, task, task).await;
+        let began = claim.started;
+        sqlx::query("UPDATE tasks SET started_at = started_at - $1 WHERE id = $2")
+            .bind(jump)
+            .bind(task)
+            .execute(&mut raw)
+            .await
+            .unwrap();
+        // So that 0 is told from what it took.
+        while began.elapsed() < Duration::from_millis(2) {
+            tokio::task::yield_now().await;
+        }
+        let ending = Ending { outcome: Err(&error), seq: None, session: None };
+        store.finish(&claim, ending).await.unwrap();
+        let most = began.elapsed().as_millis();
+        let took = store.task(&id(task)).await.unwrap().unwrap().summary.duration_ms.unwrap();
+        assert!((2..=most).contains(&u128::from(took)), "{task}: {took} ms of at most {most}");
+    }
+    // What never ran took no time.
+    store.accept(&new_task("t4", "t4"), &owner).await.unwrap();
+    store.withdraw(&id("t4"), &error).await.unwrap();
+    assert_eq!(store.task(&id("t4")).await.unwrap().unwrap().summary.duration_ms, None);
 }

@@ -268,7 +268,7 @@ async fn m_070_damage_under_an_open_store_is_an_error_each_time() {
     for _ in 0..2 {
         let error = store.recent(&Filter::default()).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
-        let error = store.prune(Some(std::time::Duration::ZERO), None, i64::MAX).await.unwrap_err();
+        let error = store.prune(Some(i64::MAX), None).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
         let error = store.check().await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
