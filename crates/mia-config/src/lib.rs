@@ -8,6 +8,7 @@
 //!   replace a good file with a bad one (M-40).
 //! - [`LiveConfig`] keeps the last good configuration while a file is torn or invalid (M-40).
 //!
+//! - [`Template`] is a text with `${{ … }}` in it, as setup files have them.
 //! - [`yaml`] reads any other file that people write, with the place of each value.
 //!
 //! Every key is a row of one table, which validates files, names the origin of a value, suggests
@@ -17,6 +18,7 @@ mod dotted;
 mod edit;
 mod error;
 mod explain;
+mod expression;
 mod keys;
 mod kind;
 mod layer;
@@ -38,6 +40,7 @@ pub mod yaml;
 pub use edit::{EditError, Edited, set, unset};
 pub use error::{ConfigError, ConfigErrors, Origin, Snippet};
 pub use explain::{Found, Setting};
+pub use expression::{ExpressionError, Template};
 pub use keys::KeyError;
 pub use live::LiveConfig;
 pub use load::{ACTIVE_PLUGIN_VARIABLE, Loaded, Override};

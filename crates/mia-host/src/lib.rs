@@ -8,6 +8,7 @@
 //! - [`Child`]: a supervised child with its pipes, and [`Process`], the handle that ends it.
 //! - [`framing`]: any bytes in, the same lines out (M-14, M-15).
 //! - [`StderrTail`]: the end of what a child wrote to stderr, bounded (M-12).
+//! - [`host`]: where programs run, as plugs see it.
 //! - [`kill`]: how a child is ended, step by step (M-21, M-24).
 //!
 //! Linux only.
@@ -16,6 +17,7 @@ mod child;
 pub mod descriptors;
 mod exit;
 pub mod framing;
+pub mod host;
 pub mod kill;
 mod proc;
 mod signal;

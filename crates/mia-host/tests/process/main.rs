@@ -2,6 +2,7 @@
 //! get away.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod host;
 mod kill;
 mod lifetime;
 mod spawn;
